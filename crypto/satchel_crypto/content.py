@@ -1,0 +1,12 @@
+"""Content digests of files: to recognise model weights, not to protect them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+
+def content_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes as 64 hex digits. Raises OSError when it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

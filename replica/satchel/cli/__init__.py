@@ -1,0 +1,1 @@
+"""The command line: the tool catalog and a few hand-written commands, as text or JSON."""

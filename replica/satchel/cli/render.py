@@ -1,0 +1,105 @@
+"""Answers for people: tables and lines at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+LISTS = ("hits", "items", "turns", "conversations", "checks", "edges", "nodes", "settings", "tree")
+"""Keys whose list of objects is shown as a table."""
+_COLUMNS = {
+    "hits": ("score", "kind", "type", "title", "snippet", "space", "agent_id", "recorded_at", "id"),
+    "checks": ("ok", "name", "found", "why", "fix"),
+    "settings": ("setting", "value", "origin", "help"),
+}
+_LAST = ("id",)
+_SKIPPED = frozenset({"content_hash", "lineage", "digest", "hlc", "life", "origin", "extra"})
+_CELL_CHARS_MAX = 200
+_COLUMNS_MAX = 9
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red", "score": "cyan"}
+
+
+def render(console: Console, answer: Any) -> None:
+    """Print an answer: its lists as tables, its other keys as lines."""
+    if not isinstance(answer, Mapping):
+        console.print(_cell("", answer))
+        return
+    plain = {key: value for key, value in answer.items() if not _is_rows(value)}
+    for key, value in answer.items():
+        if _is_rows(value):
+            console.print(_table(key, value))
+        elif key in LISTS and not value:
+            console.print(Text(f"no {key}", style="dim"))
+    _lines(console, {k: v for k, v in plain.items() if k not in LISTS and not _empty(v)})
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
+
+
+def _table(key: str, rows: list[Mapping[str, Any]]) -> Table:
+    columns = _columns(key, rows)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in _LAST)
+    for row in rows:
+        table.add_row(*(_cell(column, row.get(column)) for column in columns))
+    return table
+
+
+def _columns(key: str, rows: list[Mapping[str, Any]]) -> list[str]:
+    """The columns that say something: known ones, else the first that are filled."""
+    filled = [name for row in rows for name in row if not _empty(row[name])]
+    seen = [name for name in dict.fromkeys(filled) if name not in _SKIPPED]
+    if key in _COLUMNS:
+        return [name for name in _COLUMNS[key] if name in seen]
+    first = [name for name in seen if name not in _LAST][:_COLUMNS_MAX]
+    return [*first, *(name for name in _LAST if name in seen)]
+
+
+def _lines(console: Console, values: Mapping[str, Any]) -> None:
+    width = max((len(key) for key in values), default=0)
+    for key, value in values.items():
+        console.print(Text.assemble((f"{key:<{width}}  ", "dim"), _cell(key, value, None)))
+
+
+def _cell(key: str, value: Any, chars_max: int | None = _CELL_CHARS_MAX) -> Text:
+    text = _words(value)
+    if chars_max and len(text) > chars_max:
+        text = text[: chars_max - 1] + "…"
+    if key in _LAST and chars_max:
+        text = text[-8:]
+    return Text(text, style=_STYLES.get(str(value), _STYLES.get(key, "")))
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_words(item)}" for key, item in value.items())
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ", ".join(_words(item) for item in value)
+    return _local_time(str(value))
+
+
+def _local_time(text: str) -> str:
+    """A time of an answer in this machine's zone; other text as it is."""
+    if len(text) != len("2026-11-29T18:24:00.000+00:00") or text[10] != "T":
+        return text
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return text
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value in ("", [], {})

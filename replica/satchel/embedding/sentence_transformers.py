@@ -1,0 +1,59 @@
+"""The engine on `sentence-transformers`: the reference, heavy to import, an optional extra."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from satchel.embedding.contract import Embedder
+from satchel.embedding.models import Model
+from satchel.errors import EngineUnavailable
+
+BATCH_TEXTS = 32
+
+
+class SentenceTransformersEmbedder:
+    """`Embedder` over a loaded `SentenceTransformer`."""
+
+    def __init__(self, engine: Any, model: Model) -> None:
+        self._engine = engine
+        self.model_id = model.model_id
+        self.window = min(int(engine.max_seq_length or model.window), model.window)
+        self.dims = int(engine.get_sentence_embedding_dimension())
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens with the two special ones that every model here adds."""
+        return len(self._engine.tokenizer.encode(text, add_special_tokens=True))
+
+    def embed_documents(self, texts: Sequence[str]) -> list[bytes]:
+        """See `contract.Embedder`."""
+        found = self._engine.encode(
+            list(texts), batch_size=BATCH_TEXTS, show_progress_bar=False, convert_to_numpy=True
+        )
+        return [_packed(row.tolist()) for row in found]
+
+    def embed_query(self, text: str) -> bytes:
+        """See `contract.Embedder`."""
+        return self.embed_documents([text])[0]
+
+
+def load(model: Model) -> Embedder:
+    """The engine with this model. Raises EngineUnavailable with the reason when it can't load."""
+    model_id = model.model_id  # the weights are recognised before they are used
+    try:
+        from sentence_transformers import SentenceTransformer
+
+        engine = SentenceTransformer(str(model.folder), device="cpu", local_files_only=True)
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
+        raise EngineUnavailable(
+            f"sentence-transformers could not load {model_id}: {error}",
+            hint="reinstall `satchel[sentence-transformers]`, or check the model folder",
+            field="embedding.engine",
+        ) from error
+    return SentenceTransformersEmbedder(engine, model)
+
+
+def _packed(numbers: Iterable[float]) -> bytes:
+    values = list(numbers)
+    return struct.pack(f"<{len(values)}f", *values)

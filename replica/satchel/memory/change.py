@@ -1,0 +1,173 @@
+"""Changing one memory: update, pin, alias, delete, restore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound
+from satchel.memory import text, view
+from satchel.memory.deleted import find_deleted
+from satchel.memory.lookup import build, find, find_to_change, require_change
+from satchel.memory.supersede import is_superseded, reopen, supersede
+from satchel.memory.write import leave_queued
+from satchel.store import rows
+from satchel_sync.tables import MEMORY, Memory
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from satchel.replica import Replica
+
+__all__ = ["alias", "delete", "pin", "restore", "supersede", "update"]
+
+CLEARABLE = (
+    "title",
+    "metadata",
+    "importance",
+    "confidence",
+    "source",
+    "valid_to",
+    "expires_at",
+    "aliases",
+)
+EMBEDDED = ("title", "content")
+"""Columns whose change makes the vector stale."""
+
+
+def update(
+    replica: Replica,
+    id: str,  # noqa: A002 - the column's name
+    *,
+    text: str | None = None,
+    title: str | None = None,
+    type: str | None = None,  # noqa: A002
+    importance: float | None = None,
+    confidence: float | None = None,
+    valid_from: int | None = None,
+    valid_to: int | None = None,
+    expires_at: int | None = None,
+    source: str | None = None,
+    metadata: Mapping[str, Any] | str | None = None,
+    clear: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Correct a memory in place: same id, what is not given stays, the old text goes to history.
+
+    `clear` names columns to empty. Answers with the row. Raises InvalidInput, NotFound, Refused.
+    """
+    changes = _checked(
+        text=text,
+        title=title,
+        type=type,
+        importance=importance,
+        confidence=confidence,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        expires_at=expires_at,
+        source=source,
+        metadata=metadata,
+    )
+    for name in clear or ():
+        changes[_clearable(name)] = None
+    if not changes:
+        raise InvalidInput("nothing to update was given", hint="give `--text`, `--title`, …")
+    return _apply(replica, id, changes)
+
+
+def pin(replica: Replica, id: str, on: bool = True) -> dict[str, Any]:  # noqa: A002
+    """Keep a memory from being superseded by similarity, or let it go. Answers with the row."""
+    return _apply(replica, id, {"pinned": text.flag(on, "pinned")})
+
+
+def alias(replica: Replica, id: str, names: Sequence[str]) -> dict[str, Any]:  # noqa: A002
+    """Set the other names that search finds the memory by. Answers with the row."""
+    return _apply(replica, id, {"aliases": text.json_list(text.names(names, "names"))})
+
+
+def delete(replica: Replica, id: str, confirm: bool = False) -> dict[str, Any]:  # noqa: A002
+    """Empty a memory into a tombstone and delete its vectors; history keeps the old row.
+
+    Raises ConfirmationNeeded without `confirm`, NotFound, Refused.
+    """
+    if confirm is not True:
+        raise ConfirmationNeeded(
+            "deleting a memory needs `confirm`", hint="give `--yes` or `confirm: true`"
+        )
+    with replica.store.write(replica.actor) as db:
+        held = find_to_change(db, replica.caller, Memory, id)
+        rows.delete(db, MEMORY, held.id)
+        db.execute("DELETE FROM embedding WHERE memory_id = ?", (held.id,))
+        db.execute("DELETE FROM embed_queue WHERE memory_id = ?", (held.id,))
+    return {"id": held.id, "outcome": "deleted"}
+
+
+def restore(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
+    """Bring back a deleted memory, or reopen a superseded one and undo that. Answers with the row.
+
+    Raises NotFound, AmbiguousId, Refused (forgotten, or not the caller's to change).
+    """
+    now = replica.now_ms()
+    with replica.store.write(replica.actor) as db:
+        try:
+            held = find(db, replica.caller, Memory, id)
+        except NotFound:
+            held = _undelete(db, replica, id)
+        else:
+            if is_superseded(held):
+                require_change(db, replica.caller, "memory", held.id)
+                held = reopen(db, replica, held, now)
+    return view.memory(held, now)
+
+
+def _undelete(db: Connection, replica: Replica, given: str) -> Memory:
+    key, old = find_deleted(db, replica.caller, "memory", given, "write")
+    old["local"] = rows.get(db, MEMORY, key, dead=True).local  # a tombstone keeps it
+    values = tuple(old.get(name) for name in MEMORY.names)
+    held = build(Memory, (key, *values))
+    rows.insert(db, held)
+    leave_queued(db, replica, key)
+    return held
+
+
+def _apply(replica: Replica, given: str, changes: dict[str, Any]) -> dict[str, Any]:
+    with replica.store.write(replica.actor) as db:
+        held = find_to_change(db, replica.caller, Memory, given)
+        merged = replace(held, **changes)
+        if (merged.valid_from or 0) > (merged.valid_to or 2**63) and "valid_to" in changes:
+            raise InvalidInput("`valid_to` lies before `valid_from`", field="valid_to")
+        rows.update(db, MEMORY, held.id, **changes)
+        stale = any(getattr(held, name) != getattr(merged, name) for name in EMBEDDED)
+        if stale:
+            leave_queued(db, replica, held.id)
+    if stale and replica.embedding_state == "warm":
+        from satchel.embedding.queue import drain
+
+        drain(replica, only=[held.id])
+    return view.memory(merged, replica.now_ms())
+
+
+def _checked(**given: Any) -> dict[str, Any]:
+    """Columns to set, from the arguments that were given."""
+    checks: dict[str, Any] = {
+        "title": text.optional_text,
+        "type": text.name,
+        "importance": text.share,
+        "confidence": text.share,
+        "valid_from": text.time_ms,
+        "valid_to": text.time_ms,
+        "expires_at": text.time_ms,
+        "source": text.optional_text,
+        "metadata": text.json_object,
+    }
+    found = {
+        name: check(given[name], name) for name, check in checks.items() if given[name] is not None
+    }
+    if given["text"] is not None:
+        found["content"] = text.content(given["text"])
+        found["content_hash"] = text.content_hash(given["text"])
+    return found
+
+
+def _clearable(name: str) -> str:
+    return text.one_of(name, CLEARABLE, "clear")

@@ -1,0 +1,144 @@
+"""Chat logs: turns of conversations, written once, searched and shown turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from satchel.memory import ownership, paging, text, view
+from satchel.memory.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
+from satchel.memory.lookup import can_see, not_found, select
+from satchel.memory.search import SearchAnswer
+from satchel.memory.search import search as search_all
+from satchel.memory.secrets import redact
+from satchel.store import rows
+from satchel_sync.digest import derived_id
+from satchel_sync.tables import CHATLOG, Chatlog
+
+if TYPE_CHECKING:
+    from satchel.replica import Replica
+
+COUNT_MAX = 2**53
+TURNS_SHOWN_MAX = 10_000
+
+
+def write(
+    replica: Replica,
+    conversation_id: str,
+    content: str,
+    *,
+    role: str = "user",
+    ordinal: int | None = None,
+    said_at: int | None = None,
+    scope: str | None = None,
+    space: str | None = None,
+    host_agent: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    tokens_in: int | None = None,
+    tokens_out: int | None = None,
+    cost: float | None = None,
+    metadata: Mapping[str, Any] | str | None = None,
+    agent: str | None = None,
+) -> dict[str, Any]:
+    """Keep one turn: `{id, conversation_id, ordinal, outcome, redactions}`.
+
+    The id follows from conversation, ordinal, role and text, so that a turn is kept once however
+    often it is captured. Secrets are replaced before anything is written. Without `ordinal` it is
+    the next one. Raises InvalidInput, NotFound (a closed space), Refused.
+    """
+    caller, now = replica.caller, replica.now_ms()
+    conversation, role = text.name(conversation_id, "conversation_id"), text.name(role, "role")
+    clean, redactions = redact(text.content(content))
+    given = text.optional_whole(ordinal, "ordinal", 0, COUNT_MAX)
+    owner = ownership.decide(caller, scope=scope, space=space, session=None, agent=agent)
+    said_at = text.time_ms(said_at, "said_at")
+    columns: dict[str, Any] = {
+        "host_agent": text.optional_name(host_agent, "host_agent"),
+        "provider": text.optional_name(provider, "provider"),
+        "model": text.optional_name(model, "model"),
+        "tokens_in": text.optional_whole(tokens_in, "tokens_in", 0, COUNT_MAX),
+        "tokens_out": text.optional_whole(tokens_out, "tokens_out", 0, COUNT_MAX),
+        "cost": text.number(cost, "cost"),
+        "metadata": text.json_object(metadata),
+        "said_at": now if said_at is None else said_at,
+        "redactions": redactions,
+    }
+    with replica.store.write(replica.actor) as db:
+        ownership.settle(db, caller, owner, now)
+        if given is None:
+            sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM chatlog WHERE conversation_id = ?"
+            given = int(db.execute(sql, (conversation,)).get)
+        turn = Chatlog(
+            id=derived_id(conversation, given, role, clean),
+            conversation_id=conversation,
+            ordinal=given,
+            role=role,
+            content=clean,
+            scope=owner.scope,
+            space=owner.space,
+            agent_id=owner.agent_id,
+            user_id=owner.user_id,
+            **columns,
+        )
+        new = rows.get(db, CHATLOG, turn.id) is None
+        if new:
+            rows.insert(db, turn)
+    return {
+        "id": turn.id,
+        "conversation_id": conversation,
+        "ordinal": given,
+        "outcome": "created" if new else "exists",
+        "redactions": redactions,
+    }
+
+
+def search(
+    replica: Replica, query: str, *, k: int = 10, conversation_id: str | None = None
+) -> SearchAnswer:
+    """Turns that have to do with the question, each with a neighbour turn on either side."""
+    return search_all(replica, query, k=k, kind="chatlog", conversation_id=conversation_id)
+
+
+def list_conversations(
+    replica: Replica, *, limit: int = LIST_ROWS_DEFAULT, after: str | None = None
+) -> dict[str, Any]:
+    """Conversations that this caller sees turns of, the newest first: `{items, next}`."""
+    limit = text.whole(limit, "limit", 1, LIST_ROWS_MAX)
+    last, key = paging.unpack(after, int, str) if after is not None else (2**63 - 1, "")
+    sql = f"""
+        SELECT t.conversation_id, count(*), min(t.said_at), coalesce(max(t.said_at), 0) AS last,
+               min(t.host_agent)
+        FROM chatlog AS t WHERE {can_see(replica.caller, "chatlog")}
+        GROUP BY t.conversation_id
+        HAVING last < :last OR (last = :last AND t.conversation_id > :key)
+        ORDER BY last DESC, t.conversation_id LIMIT :limit"""
+    params = {**replica.caller.params, "last": last, "key": key, "limit": limit + 1}
+    with replica.store.read() as db:
+        found: list[Any] = db.execute(sql, params).fetchall()
+    items = [
+        {
+            "conversation_id": conversation,
+            "turns": turns,
+            "opened_at": first,
+            "said_at": last_said,
+            "host_agent": host,
+        }
+        for conversation, turns, first, last_said, host in found[:limit]
+    ]
+    more = len(found) > limit
+    page_end = paging.pack(items[-1]["said_at"], items[-1]["conversation_id"]) if more else None
+    return {"items": items, "next": page_end}
+
+
+def show(replica: Replica, conversation_id: str) -> dict[str, Any]:
+    """The turns of a conversation in order: `{conversation_id, items}`. Raises NotFound."""
+    conversation = text.name(conversation_id, "conversation_id")
+    where = f"t.conversation_id = :conversation AND {can_see(replica.caller, 'chatlog')}"
+    params = {**replica.caller.params, "conversation": conversation}
+    tail = f"ORDER BY t.ordinal, t.id LIMIT {TURNS_SHOWN_MAX}"
+    with replica.store.read() as db:
+        found = select(db, Chatlog, where, params, tail)
+    if not found:
+        raise not_found("conversation", conversation)
+    return {"conversation_id": conversation, "items": [view.plain(one) for one in found]}

@@ -1,0 +1,51 @@
+"""Limits of what the memory functions take and give, with their units."""
+
+TEXT_BYTES_MAX = 1024 * 1024
+"""Content of one memory, turn or message, in UTF-8."""
+TITLE_CHARS_MAX = 1_000
+NAME_CHARS_MAX = 200
+"""An agent, user, space, type, edge type, model or conversation name."""
+JSON_BYTES_MAX = 256_000
+ALIASES_MAX = 100
+IDS_MAX = 1_000
+"""Ids in one call."""
+SHORT_ID_DIGITS_MIN = 8
+CANDIDATES_SHOWN_MAX = 8
+"""Ids that an AmbiguousId names."""
+
+LIST_ROWS_DEFAULT = 50
+LIST_ROWS_MAX = 1_000
+HISTORY_ROWS_MAX = 1_000
+
+QUERY_CHARS_MAX = 200_000
+QUERY_TERMS_MAX = 48
+"""Different terms of a query that are searched for; the rarest of a longer query stand for it."""
+HITS_MAX = 1_000
+CANDIDATES_MIN = 400
+"""Candidates that each source gives before they are scored."""
+SNIPPET_CHARS = 280
+CHARS_PER_TOKEN = 4
+"""The estimate behind `max_tokens`: four characters of JSON a token."""
+HIT_OVERHEAD_TOKENS = 60
+"""Ids, dates and names of a hit, beside its title and snippet."""
+
+GRAPH_DEPTH_MAX = 6
+GRAPH_NODES_MAX = 500
+TREE_NODES_MAX = 2_000
+TASKS_MAX = 20_000
+"""Tasks that one list orders."""
+DEPENDS_ON_MAX = 200
+
+LEASE_MS_DEFAULT = 15 * 60 * 1000
+LEASE_MS_MAX = 7 * 24 * 60 * 60 * 1000
+LAST_SEEN_STEP_MS = 5 * 60 * 1000
+"""`last_seen` is a synced column: it moves in steps, or every heartbeat would be a change."""
+ALIVE_MS = 3 * LAST_SEEN_STEP_MS
+"""An agent seen within this time is alive."""
+
+TIME_MS_MIN = -62_135_596_800_000
+TIME_MS_MAX = 253_402_300_799_999
+"""The years 1 to 9999: what ISO-8601 at the doors can say."""
+
+DRAIN_MEMORIES = 32
+"""Memories that one transaction of the embedding queue takes."""

@@ -1,0 +1,12 @@
+"""Times in messages to people: UTC milliseconds as ISO-8601."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso(time_ms: int) -> str:
+    """`2026-11-29T19:20:00.000+00:00`."""
+    return (_EPOCH + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds")

@@ -1,0 +1,67 @@
+"""The piece of a text that shows why it was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from satchel.memory.limits import SNIPPET_CHARS
+from satchel.memory.query import Spans
+
+_SPACE = re.compile(r"\s+")
+
+
+def cut(
+    text: str,
+    stems: Collection[str],
+    literals: Collection[str],
+    spans: Spans,
+    chars: int = SNIPPET_CHARS,
+) -> str:
+    """At most `chars` characters on one line, around most terms; "…" where text is left out."""
+    if len(text) <= chars:
+        return _SPACE.sub(" ", text).strip()
+    start = _start(_places(text, stems, literals, spans), len(text), chars)
+    end = min(len(text), start + chars)
+    start, end = _at_words(text, start, end)
+    body = _SPACE.sub(" ", text[start:end]).strip()
+    return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
+
+
+def _places(
+    text: str, stems: Collection[str], literals: Collection[str], spans: Spans
+) -> list[int]:
+    """Character positions where a term starts."""
+    encoded = text.encode()
+    bytes_at = [start for start, _, stem in spans(text) if stem in stems]
+    places: list[int] = []
+    byte = character = 0
+    for at in bytes_at:
+        character += len(encoded[byte:at].decode())
+        byte = at
+        places.append(character)
+    places += [at for literal in literals if (at := text.find(literal)) >= 0]
+    return sorted(places)
+
+
+def _start(places: list[int], length: int, chars: int) -> int:
+    """Where a window with the most terms starts, the earliest of those."""
+    if not places:
+        return 0
+    lead = chars // 5
+    best, best_count, end = places[0], 0, 0
+    for n, place in enumerate(places):
+        while end < len(places) and places[end] < place + chars - 2 * lead:
+            end += 1
+        if end - n > best_count:
+            best, best_count = place, end - n
+    return max(0, min(best - lead, length - chars))
+
+
+def _at_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move both ends inwards to white space, where there is some near."""
+    if start and (space := text.find(" ", start, start + 24)) >= 0:
+        start = space + 1
+    if end < len(text) and (space := text.rfind(" ", end - 24, end)) > start:
+        end = space
+    return start, end

@@ -1,0 +1,133 @@
+"""The handle of this machine's replica: its store, who asks, the engines it needs."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from satchel.memory.visibility import Caller
+from satchel.store.connection import Store
+
+if TYPE_CHECKING:
+    from satchel.config import Settings
+    from satchel.embedding.contract import Embedder
+    from satchel.memory.pool import PoolCache
+    from satchel.ranking.contract import Ranking
+
+DATABASE_FILE = "satchel.db"
+EmbeddingState = Literal["warm", "cold", "absent", "off"]
+
+
+@dataclass
+class Replica:
+    """An open replica, as one caller. `given_embedder` stands in place of the configured engine."""
+
+    store: Store
+    settings: Settings
+    caller: Caller
+    given_embedder: Embedder | None = None
+    _chosen: tuple[Embedder | None, str] | None = field(default=None, repr=False)
+
+    def now_ms(self) -> int:
+        """UTC milliseconds of the store's clock."""
+        return self.store.now_ms()
+
+    @property
+    def actor(self) -> str | None:
+        """Who a change is written down to: the agent, else the user."""
+        return self.caller.agent_id or self.caller.user_id
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The ranking engine. Raises RankingUnavailable when a demanded one can't be had."""
+        from satchel.ranking import choose
+
+        return choose(self.settings.ranking)
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding engine with its model, or None: `embedder_reason` says why.
+
+        Raises EngineUnavailable when an engine was asked for by name and can't be had.
+        """
+        return self._embedding()[0]
+
+    @property
+    def embedder_reason(self) -> str:
+        """Why there is no embedder; empty when there is one."""
+        return self._embedding()[1]
+
+    @property
+    def embedding_state(self) -> EmbeddingState:
+        """`warm` loaded, `cold` could be loaded, `absent` not on this machine, `off` configured."""
+        if self.settings.embedding == "off":
+            return "off"
+        if self.given_embedder or (self._chosen and self._chosen[0]):
+            return "warm"
+        from satchel.embedding import availability
+
+        return "cold" if availability(self.settings)[0] else "absent"
+
+    @cached_property
+    def pools(self) -> PoolCache:
+        """Vectors of this process, kept until the store changes."""
+        from satchel.memory.pool import PoolCache
+
+        return PoolCache()
+
+    def _embedding(self) -> tuple[Embedder | None, str]:
+        if self.given_embedder and self.settings.embedding != "off":
+            return self.given_embedder, ""
+        if self._chosen is None:
+            from satchel.embedding import choose
+
+            self._chosen = choose(self.settings)
+        return self._chosen
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_replica(settings: Settings, *, embedder: Embedder | None = None) -> Replica:
+    """Open (and on first use make) the replica in `settings.home`.
+
+    Raises StoreUnusable, StoreNewer or StoreBusy.
+    """
+    store = Store.open(settings.home / DATABASE_FILE, durability=settings.durability)
+    return Replica(store, settings, caller_of(settings), given_embedder=embedder)
+
+
+def caller_of(settings: Settings) -> Caller:
+    """Who asks. Advisory isolation gives everyone the operator's view."""
+    role = "operator" if settings.isolation == "advisory" else settings.role
+    return Caller(settings.agent_id, settings.user_id or login_name(), role)
+
+
+def login_name() -> str | None:
+    """The name of the account that this process runs as, where it has one."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        pass  # no such database (Windows), or no entry in it (a container)
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return None

@@ -1,0 +1,164 @@
+"""Every setting of satchel, declared once: section, key, type, default, environment names, help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "path", "bool", "choice", "names"]
+Value = str | bool | tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One key of `config.toml`. `short` are environment names beside SATCHEL_SECTION_KEY.
+
+    A `names` setting is one of `choices` or a list of names; `secret` values are shown masked.
+    """
+
+    section: str
+    key: str
+    kind: Kind = "text"
+    default: Value = None
+    choices: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    secret: bool = False
+    help: str
+
+    @property
+    def name(self) -> str:
+        """`section.key`, as `config set` takes it and `config show` prints it."""
+        return f"{self.section}.{self.key}"
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        """The names of its environment variables, the one that counts first."""
+        long = "SATCHEL_" + self.name.replace(".", "_").upper()
+        return (*self.short, long) if long not in self.short else self.short
+
+
+NETWORK_PATHS = ("sync.postgres", "warehouse.admin")
+"""The network paths that can be opened, as `satchel_crypto.network` names them."""
+
+
+def _network_path(path: str) -> tuple[Setting, Setting]:
+    section = f"network.{path}"
+    return (
+        Setting(
+            section=section,
+            key="enabled",
+            kind="bool",
+            default=True,
+            help=f"May the path {path} be opened",
+        ),
+        Setting(
+            section=section,
+            key="attested",
+            default="",
+            help=f"Why {path} may reach a remote host without TLS that verifies it",
+        ),
+    )
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        section="agent", key="id", short=("SATCHEL_AGENT",), help="Who asks; empty = the operator"
+    ),
+    Setting(
+        section="agent",
+        key="role",
+        kind="choice",
+        choices=("operator", "supervisor", "agent"),
+        help="What the caller may see; default: agent when it has an id, else operator",
+    ),
+    Setting(section="user", key="id", short=("SATCHEL_USER",), help="The user that rows are about"),
+    Setting(
+        section="memory",
+        key="isolation",
+        kind="choice",
+        default="enforced",
+        choices=("enforced", "advisory"),
+        short=("SATCHEL_ISOLATION",),
+        help="enforced: agents see their own rows; advisory: agents see what the operator sees",
+    ),
+    Setting(
+        section="store",
+        key="durability",
+        kind="choice",
+        default="full",
+        choices=("full", "process"),
+        help="full: on disk before the answer; process: may lose the last writes in a power cut",
+    ),
+    Setting(
+        section="embedding",
+        key="engine",
+        kind="choice",
+        default="auto",
+        choices=("auto", "native", "sentence-transformers", "http", "off"),
+        short=("SATCHEL_EMBEDDING",),
+        help="Which engine turns text into vectors",
+    ),
+    Setting(
+        section="embedding",
+        key="model",
+        short=("SATCHEL_MODEL",),
+        help="The embedding model: a folder or a known name",
+    ),
+    Setting(
+        section="ranking",
+        key="engine",
+        kind="choice",
+        default="auto",
+        choices=("auto", "pure", "native"),
+        short=("SATCHEL_RANKING",),
+        help="Which ranking core is used; both give the same answers",
+    ),
+    Setting(
+        section="warehouse",
+        key="dsn",
+        secret=True,
+        help="The warehouse this replica syncs with: a libpq URI or service",
+    ),
+    Setting(
+        section="warehouse",
+        key="admin_dsn",
+        secret=True,
+        help="The warehouse as its owner, for init, migrate and grant",
+    ),
+    Setting(
+        section="crypto",
+        key="provider",
+        kind="choice",
+        default="openssl",
+        choices=("openssl", "nacl", "wolfcrypt"),
+        help="Which library does the cryptography",
+    ),
+    Setting(
+        section="crypto",
+        key="fips_mode",
+        kind="bool",
+        default=False,
+        short=("SATCHEL_FIPS",),
+        help="Use FIPS-approved cryptography only, or stop",
+    ),
+    Setting(
+        section="network",
+        key="mode",
+        kind="choice",
+        default="open",
+        choices=("open", "none"),
+        help="none closes every network path (air gap)",
+    ),
+    *(setting for path in NETWORK_PATHS for setting in _network_path(path)),
+    Setting(
+        section="mcp",
+        key="tools",
+        kind="names",
+        default="core",
+        choices=("core", "all"),
+        help="Tools at the start of an MCP session: core, all, or a list of groups",
+    ),
+)
+"""In the order in which `config show` prints them."""
+
+BY_NAME: dict[str, Setting] = {setting.name: setting for setting in SETTINGS}

@@ -1,0 +1,1 @@
+"""The replica's file: one SQLite database that keeps its own versions, outbox and history."""

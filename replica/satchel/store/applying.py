@@ -1,0 +1,142 @@
+"""Merging a page of pulled rows into this machine's tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import apsw
+
+from satchel.store import journal, outbox, quarantine
+from satchel.store.codec import row_parameters, upsert
+from satchel_sync import merge
+from satchel_sync.changes import Applied, Loser, Row, Version
+from satchel_sync.clock import observe
+from satchel_sync.merge import Verdict
+from satchel_sync.stamp import SCRUBBED, Stamp
+from satchel_sync.tables import EMBEDDING, MEMORY, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What this machine has under a key: its version, and whether that is still to be sent."""
+
+    version: Version
+    queued: bool
+    quarantined: bool
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a page does, decided before anything is written."""
+
+    winners: dict[str, Row] = field(default_factory=dict)
+    replaced: list[str] = field(default_factory=list)
+    at_hub: list[str] = field(default_factory=list)
+    losers: list[tuple[str, Stamp]] = field(default_factory=list)
+    newer_here: list[str] = field(default_factory=list)
+
+
+def apply(
+    db: apsw.Connection, table: Table, rows: Sequence[Row], cursor: int | None, now_ms: int
+) -> Applied:
+    """Store what wins, whole, and move the cursor; inside a write transaction, all sealed."""
+    rows = merge.newest(rows)
+    plan = _decide(rows, _held(db, table, [row.key for row in rows]))
+    conflicts = _journal(db, table, plan, now_ms)
+    db.execute("UPDATE control SET applying = 1")
+    db.executemany(upsert(table), [row_parameters(row) for row in plan.winners.values()])
+    db.execute("UPDATE control SET applying = 0")
+    outbox.mark_sent(db, table, rows)
+    outbox.drop(db, table, (*plan.replaced, *plan.at_hub))
+    quarantine.lift(db, table, plan.replaced)
+    outbox.put(db, table, plan.newer_here)
+    _follow_up(db, table, plan, now_ms)
+    _observe(db, rows, now_ms)
+    if plan.winners:
+        outbox.bump(db)
+    if cursor is not None:
+        db.execute(
+            "INSERT INTO cursor(kind, seq) VALUES(?, ?)"
+            " ON CONFLICT(kind) DO UPDATE SET seq = max(seq, excluded.seq)",
+            (table.name, cursor),
+        )
+    return Applied(len(plan.winners), conflicts)
+
+
+def _held(db: apsw.Connection, table: Table, keys: Sequence[str]) -> dict[str, Held]:
+    found = db.execute(
+        f"SELECT t.{table.key}, life, hlc, origin, digest, lineage,"
+        " o.key IS NOT NULL, q.key IS NOT NULL"
+        f" FROM json_each(?2) AS wanted JOIN {table.name} AS t ON t.{table.key} = wanted.value"
+        f" LEFT JOIN outbox AS o ON o.kind = ?1 AND o.key = t.{table.key}"
+        f" LEFT JOIN quarantine AS q ON q.kind = ?1 AND q.key = t.{table.key}",
+        (table.name, json.dumps(keys)),
+    )
+    return {
+        str(key): Held(
+            Version(Stamp(life, hlc, origin, digest), lineage or ""), bool(queued), bool(faulty)
+        )
+        for key, life, hlc, origin, digest, lineage, queued, faulty in found
+    }
+
+
+def _decide(rows: Sequence[Row], held: dict[str, Held]) -> Plan:
+    plan = Plan()
+    for row in rows:
+        mine = held.get(row.key)
+        if mine is None:
+            plan.winners[row.key] = row
+            continue
+        verdict = merge.decide(mine.version, row.version)
+        if verdict.replaces:
+            plan.winners[row.key] = row
+            plan.replaced.append(row.key)
+            # A version that the hub has seen was journaled there when it lost.
+            if verdict is Verdict.REPLACE_CONCURRENT and (mine.queued or mine.quarantined):
+                plan.losers.append((row.key, row.stamp))
+        elif verdict is Verdict.SAME:
+            plan.at_hub.append(row.key)
+        elif not (mine.queued or mine.quarantined):
+            plan.newer_here.append(row.key)
+    return plan
+
+
+def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> int:
+    """Keep unsent edits of this machine that lose to a version they had not seen."""
+    kept = 0
+    for key, winner in plan.losers:
+        mine = outbox.row(db, table, key)
+        if mine and merge.journaled(table, mine.values, plan.winners[key].values):
+            kept += journal.add(db, Loser(table.name, mine, winner, "pull", now_ms))
+    return kept
+
+
+def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> None:
+    """Queue vectors that are wanted, and forget the journal of what was scrubbed."""
+    scrubbed = [key for key, row in plan.winners.items() if row.stamp == SCRUBBED]
+    journal.scrub(db, table.name, scrubbed)
+    if table is MEMORY:
+        db.execute(
+            "INSERT INTO embed_queue(memory_id, since_ms) SELECT id, ?1 FROM json_each(?2)"
+            " JOIN memory ON id = value WHERE content IS NOT NULL AND NOT EXISTS ("
+            " SELECT 1 FROM embedding AS e WHERE e.memory_id = memory.id"
+            " AND e.content_hash IS memory.content_hash) ON CONFLICT(memory_id) DO NOTHING",
+            (now_ms, json.dumps(list(plan.winners))),
+        )
+    if table is EMBEDDING:
+        db.execute(
+            "DELETE FROM embed_queue WHERE memory_id IN (SELECT e.memory_id FROM json_each(?)"
+            " JOIN embedding AS e ON e.id = value JOIN memory AS m ON m.id = e.memory_id"
+            " WHERE e.content_hash IS m.content_hash)",
+            (json.dumps(list(plan.winners)),),
+        )
+
+
+def _observe(db: apsw.Connection, rows: Sequence[Row], now_ms: int) -> None:
+    last = before = int(db.execute("SELECT last FROM clock").get)
+    for row in rows:
+        last = observe(now_ms, last, row.stamp.hlc)
+    if last != before:
+        db.execute("UPDATE clock SET last = ?", (last,))

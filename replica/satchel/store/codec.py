@@ -1,0 +1,57 @@
+"""Rows between SQLite and the frozen values that travel; the statements that move them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from satchel_sync.changes import Row
+from satchel_sync.stamp import Stamp
+from satchel_sync.tables import EXTRA, Table, Value
+
+
+@cache
+def row_columns(table: Table, alias: str = "") -> str:
+    """The columns that `row_of` reads, in its order."""
+    prefix = f"{alias}." if alias else ""
+    names = (table.key, "life", "hlc", "origin", "digest", "lineage", *table.names, EXTRA)
+    return ", ".join(prefix + name for name in names)
+
+
+def row_of(found: Sequence[Any]) -> Row:
+    """A `Row` from `row_columns`; an unsealed one must not get here."""
+    key, life, hlc, origin, digest, lineage = found[:6]
+    return Row(key, Stamp(life, hlc, origin, digest), lineage or "", tuple(found[6:]))
+
+
+def row_parameters(row: Row) -> tuple[Any, ...]:
+    """The parameters of `upsert`."""
+    return (row.key, *row.stamp, row.lineage, *row.values)
+
+
+@cache
+def upsert(table: Table) -> str:
+    """Store a row whole, version and all, over whatever is there."""
+    names = ("life", "hlc", "origin", "digest", "lineage", *table.names, EXTRA)
+    marks = ", ".join("?" * (len(names) + 1))
+    settings = ", ".join(f"{name} = excluded.{name}" for name in names)
+    return (
+        f"INSERT INTO {table.name}({table.key}, {', '.join(names)}) VALUES({marks})"
+        f" ON CONFLICT({table.key}) DO UPDATE SET {settings}"
+    )
+
+
+def pack_values(values: Iterable[Value]) -> str:
+    """A row's values as JSON text, every one exactly; bytes as {"blob": hex}."""
+    packed = [{"blob": value.hex()} if isinstance(value, bytes) else value for value in values]
+    return json.dumps(packed, ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack_values(text: str) -> tuple[Value, ...]:
+    """Inverse of `pack_values`."""
+    return tuple(
+        bytes.fromhex(value["blob"]) if isinstance(value, dict) else value
+        for value in json.loads(text)
+    )

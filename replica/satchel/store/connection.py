@@ -1,0 +1,266 @@
+"""The replica's database file: open it, read a snapshot, write one durable transaction."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from satchel.errors import SatchelError, StoreBusy, StoreUnusable
+from satchel.store import identity, migrate, seal
+from satchel_crypto import random_bytes
+from satchel_sync.ports import Clock
+
+BUSY_TIMEOUT_MS = 30_000
+BUSY_SLEEP_MS_MAX = 8
+"""A waiting writer sleeps a random part of this between two tries."""
+CACHE_KIB = 16 * 1024
+
+Durability = Literal["full", "process"]
+
+
+class SystemClock:
+    """The wall clock of this machine."""
+
+    def now_ms(self) -> int:
+        """UTC milliseconds."""
+        return time.time_ns() // 1_000_000
+
+
+SYSTEM_CLOCK = SystemClock()
+
+
+class Store:
+    """One replica's file, shared by the threads of this process and by other processes.
+
+    Every thread has a connection of its own. A write is durable when its `with` block has ended.
+    """
+
+    def __init__(
+        self, path: Path, durability: Durability, busy_timeout_ms: int, clock: Clock
+    ) -> None:
+        """Use `Store.open`."""
+        self.path = path
+        self.home = path.parent
+        self.replica_id = b""
+        self._durability = durability
+        self._busy_timeout_ms = busy_timeout_ms
+        self._clock = clock
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def open(
+        path: Path,
+        *,
+        durability: Durability = "full",
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> Store:
+        """Open or make the file, in WAL mode and in this program's schema.
+
+        `full` survives a power cut, `process` a crash of the process only. Raises StoreUnusable (no
+        folder, no database, no WAL), StoreNewer, StoreBusy; a refused file stays as it was.
+        """
+        store = Store(path, durability, busy_timeout_ms, clock)
+        try:
+            _make_file(path)
+            db = store._db()
+            store.replica_id = identity.load(db)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close every connection; the store is of no use afterwards."""
+        with self._lock:
+            for db in self._connections:
+                db.close()
+            self._connections.clear()
+        self._local = threading.local()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def now_ms(self) -> int:
+        """UTC milliseconds of the store's clock."""
+        return self._clock.now_ms()
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """One consistent snapshot; a write to it fails. Inside a `write` it is that transaction."""
+        db = self._db()
+        if _in_transaction(db):
+            yield db
+            return
+        with _translated(self.path):
+            self._until_free(db, "BEGIN")
+            try:
+                yield db
+                if db.txn_state() == apsw.SQLITE_TXN_WRITE:
+                    raise RuntimeError("a write inside a read transaction: nothing of it is kept")
+            finally:
+                if _in_transaction(db):
+                    db.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self, actor: str | None = None) -> Iterator[apsw.Connection]:
+        """One transaction: sealed, committed and durable at the end, or rolled back on an error.
+
+        `actor` goes into the history of what changes. Raises StoreBusy when another process writes
+        for longer than the busy timeout, StoreUnusable when the disk fails, RuntimeError when this
+        thread is in a transaction already.
+        """
+        db = self._db()
+        if _in_transaction(db):
+            raise RuntimeError("a write inside another transaction of this thread")
+        with _translated(self.path):
+            self._until_free(db, "BEGIN IMMEDIATE")
+            try:
+                db.execute(
+                    "UPDATE control SET actor = ?, wall_ms = ?", (actor, self._clock.now_ms())
+                )
+                yield db
+                seal.seal(db, self._clock.now_ms())
+                db.execute("UPDATE control SET actor = NULL, wall_ms = NULL, applying = 0")
+                self._until_free(db, "COMMIT")
+            finally:
+                if _in_transaction(db):
+                    db.execute("ROLLBACK")
+
+    def _db(self) -> apsw.Connection:
+        """This thread's connection, opened and prepared on first use."""
+        db: apsw.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            with _translated(self.path):
+                db = self._connect()
+            self._local.db = db
+        return db
+
+    def _connect(self) -> apsw.Connection:
+        db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+        with self._lock:
+            self._connections.append(db)
+        db.set_busy_handler(self._wait)
+        self._prepare(db)
+        return db
+
+    def _prepare(self, db: apsw.Connection) -> None:
+        """Check, then switch to WAL, then migrate: a file that is refused is not written."""
+        deadline = self._deadline()
+        while True:
+            try:
+                migrate.check(db, self.path)
+                _use_wal(db, self.path)
+                for pragma in (
+                    f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
+                    f"cache_size = -{CACHE_KIB}",
+                    "temp_store = MEMORY",
+                    "recursive_triggers = 0",
+                ):
+                    db.execute(f"PRAGMA {pragma}")
+                migrate.migrate(db, self.path)
+                return
+            except apsw.BusyError as error:
+                # Switching to WAL and recovering it report BUSY without asking the handler.
+                if time.monotonic() > deadline:
+                    raise _busy(self.path) from error
+                time.sleep(_jitter_s())
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._busy_timeout_ms / 1000
+
+    def _wait(self, tries: int) -> bool:
+        """SQLite's busy handler: sleep a little, give up at the timeout."""
+        if tries == 0:
+            self._local.deadline = self._deadline()
+        if time.monotonic() > self._local.deadline:
+            return False
+        time.sleep(_jitter_s())
+        return True
+
+    def _until_free(self, db: apsw.Connection, statement: str) -> None:
+        """Run BEGIN or COMMIT; what is BUSY without having asked the handler is tried again."""
+        deadline = self._deadline()
+        while True:
+            try:
+                db.execute(statement)
+                return
+            except apsw.BusyError as error:
+                if time.monotonic() > deadline:
+                    raise _busy(self.path) from error
+                time.sleep(_jitter_s())
+
+
+def _make_file(path: Path) -> None:
+    """The home (0700) and an empty file (0600) in it, unless they are there."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreUnusable(
+            f"the replica {path} cannot be made or opened: {error.strerror}",
+            hint="choose a home that this user may write, with --home or SATCHEL_HOME",
+        ) from error
+
+
+def _use_wal(db: apsw.Connection, path: Path) -> None:
+    mode = db.execute("PRAGMA journal_mode = WAL").get
+    if mode != "wal":
+        raise StoreUnusable(
+            f"the replica {path} cannot use write-ahead logging here (journal mode is {mode!r})",
+            hint="move the home to a local disk: network file systems lack shared memory",
+        )
+
+
+def _in_transaction(db: apsw.Connection) -> bool:
+    return db.in_transaction
+
+
+def _jitter_s() -> float:
+    return (random_bytes(1)[0] + 1) / 256 * BUSY_SLEEP_MS_MAX / 1000
+
+
+def _busy(path: Path) -> StoreBusy:
+    return StoreBusy(
+        f"another process has been writing to {path} for too long",
+        hint="try again; `satchel doctor` shows who holds the file",
+    )
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """SQLite's errors about the file as ours; errors about a statement pass unchanged."""
+    try:
+        yield
+    except SatchelError:
+        raise
+    except apsw.NotADBError as error:
+        raise StoreUnusable(
+            f"{path} is not a SQLite database, or is damaged at its beginning",
+            hint="move it away, or restore a backup over it",
+        ) from error
+    except apsw.BusyError as error:
+        raise _busy(path) from error
+    except (
+        apsw.CantOpenError,
+        apsw.CorruptError,
+        apsw.FullError,
+        apsw.IOError,
+        apsw.PermissionsError,
+    ) as error:
+        raise StoreUnusable(
+            f"the replica {path} cannot be used: {error}",
+            hint="check the disk's space, the file's owner and mode; `satchel doctor` tells more",
+        ) from error

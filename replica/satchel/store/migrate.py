@@ -1,0 +1,129 @@
+"""Numbered migrations of the replica's file: each in a transaction, with a backup before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import resources
+from pathlib import Path
+
+import apsw
+
+from satchel.errors import StoreNewer, StoreUnusable
+from satchel.store import identity, triggers
+
+APPLICATION_ID = 0x53544348
+"""`STCH` in the file's header: a satchel replica."""
+BACKUP_PAGES = 2048
+
+
+@cache
+def scripts() -> tuple[tuple[int, str], ...]:
+    """(number, SQL) of every migration, in order."""
+    folder = resources.files("satchel.store") / "schema"
+    found = [
+        (int(file.name[:4]), file.read_text(encoding="utf-8"))
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    ]
+    return tuple(sorted(found))
+
+
+def latest() -> int:
+    """The schema number that this program writes."""
+    return scripts()[-1][0]
+
+
+def check(db: apsw.Connection, path: Path) -> None:
+    """Raise StoreNewer or StoreUnusable for a file that is not ours to write; writes nothing."""
+    number = _number(db)
+    ours = db.execute("PRAGMA application_id").get == APPLICATION_ID
+    if not ours and (number or _has_tables(db)):
+        raise StoreUnusable(
+            f"{path} is a SQLite database, but not a satchel replica",
+            hint="choose another home with --home or SATCHEL_HOME",
+        )
+    if number > latest():
+        raise StoreNewer(
+            f"{path} was written by a newer satchel: its schema is {number},"
+            f" this program knows {latest()}",
+            hint="upgrade satchel on this machine",
+        )
+
+
+def migrate(db: apsw.Connection, path: Path) -> None:
+    """Bring the file to `latest()`. Safe when several processes open a file for the first time."""
+    while (number := _number(db)) < latest():
+        if _has_tables(db):
+            _in_transaction(db, partial(_backup, db, path, number))
+        _in_transaction(db, partial(_step, db))
+    if db.execute("SELECT value FROM meta WHERE name = 'triggers'").get != triggers.mark():
+        _in_transaction(db, partial(triggers.install, db))
+
+
+def _step(db: apsw.Connection) -> None:
+    """Run the next migration; another process may have been faster."""
+    number = _number(db)
+    script = next((script for script in scripts() if script[0] > number), None)
+    if script is None:
+        return
+    db.execute(script[1])
+    identity.make(db)
+    triggers.install(db)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {script[0]}")
+
+
+def _in_transaction(db: apsw.Connection, work: Callable[[], None]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        work()
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _backup(db: apsw.Connection, path: Path, number: int) -> None:
+    """Copy the file as it is under schema `number` into the home's `backups`, once.
+
+    The write transaction around this keeps others from changing what is copied.
+    """
+    if _number(db) != number:
+        return
+    folder = path.parent / "backups"
+    target = folder / f"{path.stem}-schema-{number:04}.db"
+    draft = target.with_suffix(f".{os.getpid()}.draft")
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+        _copy(path, draft)
+        draft.replace(target)
+    except (OSError, apsw.Error) as error:
+        draft.unlink(missing_ok=True)
+        raise StoreUnusable(
+            f"no backup of {path} could be made in {folder}, so it was not migrated: {error}",
+            hint="free some disk space, or let this user write to that folder",
+        ) from error
+
+
+def _copy(path: Path, target: Path) -> None:
+    source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    copy = apsw.Connection(str(target))
+    try:
+        with copy.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(BACKUP_PAGES)
+        copy.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        copy.close()
+        source.close()
+
+
+def _number(db: apsw.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").get)
+
+
+def _has_tables(db: apsw.Connection) -> bool:
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get)

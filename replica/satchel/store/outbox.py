@@ -1,0 +1,85 @@
+"""The outbox: which rows changed here since they were last sent, in order of local sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from satchel.store.codec import row_columns, row_of
+from satchel_sync.changes import Row
+from satchel_sync.stamp import Stamp
+from satchel_sync.tables import Table
+
+
+def end(db: apsw.Connection) -> int:
+    """The last local sequence number given."""
+    return int(db.execute("SELECT seq FROM clock").get)
+
+
+def bump(db: apsw.Connection) -> int:
+    """Draw a local sequence number, so that whatever is cached by it is known to be old."""
+    return int(db.execute("UPDATE clock SET seq = seq + 1 RETURNING seq").get)
+
+
+def waiting(
+    db: apsw.Connection, table: Table, after: int, upto: int, rows_max: int
+) -> Iterable[tuple[int, str]]:
+    """(local_seq, key) of entries in that range, in order."""
+    return db.execute(
+        "SELECT local_seq, key FROM outbox WHERE kind = ? AND local_seq > ? AND local_seq <= ?"
+        " ORDER BY local_seq LIMIT ?",
+        (table.name, after, upto, rows_max),
+    )
+
+
+def count(db: apsw.Connection, table: Table) -> int:
+    """How many rows of this kind wait."""
+    found = db.execute("SELECT count(*) FROM outbox WHERE kind = ?", (table.name,)).get
+    return int(found)
+
+
+def put(db: apsw.Connection, table: Table, keys: Iterable[str]) -> None:
+    """Queue rows again; local ones are left out, and so is a key that no row has."""
+    for key in keys:
+        db.execute(
+            "INSERT INTO outbox(kind, key, local_seq)"
+            f" SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM {table.name} WHERE {table.key} = ?2)"
+            " AND NOT EXISTS (SELECT 1 FROM withheld WHERE kind = ?1 AND key = ?2)"
+            " ON CONFLICT(kind, key) DO UPDATE SET local_seq = excluded.local_seq",
+            (table.name, key, bump(db)),
+        )
+
+
+def drop(db: apsw.Connection, table: Table, keys: Iterable[str]) -> None:
+    """Remove entries, whatever version their row has."""
+    db.executemany(
+        "DELETE FROM outbox WHERE kind = ? AND key = ?", ((table.name, key) for key in keys)
+    )
+
+
+def clear(db: apsw.Connection, table: Table, sent: Iterable[tuple[str, Stamp]]) -> None:
+    """Remove entries whose row still has the version that was sent; an edit in flight stays."""
+    db.executemany(
+        "DELETE FROM outbox WHERE kind = ?1 AND key = ?2 AND EXISTS ("
+        f" SELECT 1 FROM {table.name} WHERE {table.key} = ?2"
+        " AND life = ?3 AND hlc = ?4 AND origin = ?5 AND digest = ?6)",
+        ((table.name, key, *stamp) for key, stamp in sent),
+    )
+
+
+def mark_sent(db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Remember these versions as the last ones that left or reached this machine."""
+    db.executemany(
+        "INSERT INTO sync_base(kind, key, version) VALUES(?, ?, ?)"
+        " ON CONFLICT(kind, key) DO UPDATE SET version = excluded.version",
+        [(table.name, row.key, row.stamp.hex()) for row in rows],
+    )
+
+
+def row(db: apsw.Connection, table: Table, key: str) -> Row | None:
+    """The sealed row of this key, or None."""
+    found = db.execute(
+        f"SELECT {row_columns(table)} FROM {table.name} WHERE {table.key} = ?", (key,)
+    ).fetchone()
+    return None if found is None else row_of(found)

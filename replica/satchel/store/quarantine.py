@@ -1,0 +1,165 @@
+"""The gate before a push: rows that cannot travel as they are, named with column and reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from satchel_sync.digest import parse_extra, value_of
+from satchel_sync.limits import ROW_BYTES_MAX
+from satchel_sync.tables import EMBEDDING, EXTRA, TAGS, Table
+
+DTYPE_BYTES = {"f16": 2, "f32": 4}
+_TYPES = {tag: kind for kind, tag in TAGS.items()}
+_NAMES = {"t": "text", "i": "int64", "r": "float64", "b": "a blob"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A row that stays here until it is changed; `column` is None if all of it is at fault."""
+
+    kind: str
+    key: str
+    column: str | None
+    reason: str
+    at_ms: int
+
+
+def inspect(table: Table, key: Any, values: Sequence[Any]) -> tuple[str | None, str] | None:
+    """(column, reason) of the first fault of a row, or None if it may travel.
+
+    `values` as in `Row`, but of any type: SQLite lets a write by hand put anything anywhere.
+    """
+    if not isinstance(key, str):
+        return table.key, f"the key is {_said(key)}, not text"
+    if fault := _text_fault(key) or ("" if key else "the key is empty"):
+        return table.key, fault
+    for column, value in zip(table.columns, values[:-1], strict=True):
+        if value is not None and (fault := _fault(column.tag, value)):
+            return column.name, fault
+    if fault := _extra_fault(table, values[-1]):
+        return EXTRA, fault
+    if table is EMBEDDING and (fault := _vector_fault(table, values)):
+        return "vector", fault
+    size = row_bytes(key, values)
+    if size > ROW_BYTES_MAX:
+        return None, f"the row has {size} bytes; {ROW_BYTES_MAX} can travel"
+    return None
+
+
+def row_bytes(key: str, values: Sequence[Any]) -> int:
+    """About how many bytes a row takes on its way; text counts as UTF-8."""
+    size = 96 + len(key)
+    for value in values:
+        if isinstance(value, str):
+            size += len(value) if value.isascii() else len(value.encode())
+        elif isinstance(value, bytes):
+            size += len(value)
+        elif value is not None:
+            size += 8
+    return size
+
+
+def put(
+    db: apsw.Connection, table: Table, key: Any, fault: tuple[str | None, str], now_ms: int
+) -> None:
+    """Keep a row from travelling, and say why."""
+    db.execute(
+        'INSERT INTO quarantine(kind, key, "column", reason, at_ms) VALUES(?, ?, ?, ?, ?)'
+        ' ON CONFLICT(kind, key) DO UPDATE SET "column" = excluded."column",'
+        " reason = excluded.reason, at_ms = excluded.at_ms",
+        (table.name, key, *fault, now_ms),
+    )
+
+
+def lift(db: apsw.Connection, table: Table, keys: Sequence[str]) -> None:
+    """Let rows travel again: they were changed, or replaced by another version."""
+    db.executemany(
+        "DELETE FROM quarantine WHERE kind = ? AND key = ?", ((table.name, key) for key in keys)
+    )
+
+
+def listed(db: apsw.Connection, table: Table | None = None) -> list[Quarantined]:
+    """What is in quarantine, of one kind or of all, by kind and key."""
+    found = db.execute(
+        'SELECT kind, CAST(key AS TEXT), "column", reason, at_ms FROM quarantine'
+        " WHERE ? IS NULL OR kind = ? ORDER BY kind, key",
+        (table and table.name,) * 2,
+    )
+    return [
+        Quarantined(kind=kind, key=key, column=column, reason=reason, at_ms=at_ms)
+        for kind, key, column, reason, at_ms in found
+    ]
+
+
+def _fault(tag: str, value: Any) -> str:
+    if tag == "t" and isinstance(value, bytes) and _not_utf8(value):
+        return _not_utf8(value)
+    whole = tag == "r" and isinstance(value, int)
+    if not whole and type(value) is not _TYPES[tag]:
+        if tag == "i" and isinstance(value, float) and abs(value) >= 2.0**63:
+            return f"{value:g} is beyond int64"
+        return f"it is {_said(value)}, not {_NAMES[tag]}"
+    if tag == "t":
+        return _text_fault(value)
+    if tag == "r" and not math.isfinite(value):
+        return f"{value} is no finite number"
+    return ""
+
+
+def _text_fault(text: str) -> str:
+    if "\0" in text:
+        return f"NUL at position {text.index(chr(0))}"
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"lone surrogate at position {error.start}"
+    return ""
+
+
+def _not_utf8(data: bytes) -> str:
+    """Why bytes are no UTF-8 text; a surrogate is told from other damage."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        surrogate = data[error.start] == 0xED and data[error.start + 1 : error.start + 2] >= b"\xa0"
+        what = "lone surrogate" if surrogate else "no UTF-8"
+        return f"{what} at byte {error.start}"
+    return ""
+
+
+def _extra_fault(table: Table, extra: Any) -> str:
+    if extra is None:
+        return ""
+    if not isinstance(extra, str):
+        return f"it is {_said(extra)}, not text"
+    try:
+        columns = parse_extra(extra)
+        for tag, data in columns.values():
+            value_of(tag, data)
+    except (ValueError, AttributeError) as error:
+        return f'not of the form {{"name": "tag:hex"}}: {error}'
+    known = sorted(columns.keys() & {table.key, *table.names})
+    return f"it holds {known[0]!r}, which is a column" if known else _text_fault(extra)
+
+
+def _vector_fault(table: Table, values: Sequence[Any]) -> str:
+    found = dict(zip(table.names, values, strict=False))
+    vector, dims, dtype = found["vector"], found["dims"], found["dtype"]
+    if vector is None:
+        return ""
+    if dtype not in DTYPE_BYTES:
+        return f"its dtype is {dtype!r}, not f16 or f32"
+    if dims is None or len(vector) != dims * DTYPE_BYTES[dtype]:
+        return f"{len(vector)} bytes are not {dims} numbers of {dtype}"
+    return ""
+
+
+def _said(value: Any) -> str:
+    return {str: "text", int: "an integer", float: "a float", bytes: "a blob", type(None): "NULL"}[
+        type(value)
+    ]

@@ -1,0 +1,130 @@
+"""Sealing: what the triggers could not do, done before a commit or a sync.
+
+Changes that wait become history rows, and every row without a digest gets one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from satchel.store import quarantine
+from satchel.store.codec import row_columns
+from satchel_sync.digest import derived_id, row_digest
+from satchel_sync.stamp import Stamp
+from satchel_sync.tables import BY_NAME, HISTORY, MEMORY, TABLES, Table, Value
+
+UNSENDABLE = bytes(8)
+"""The digest of a row that has no canonical bytes (text in an int column): it never travels."""
+
+
+def seal(db: apsw.Connection, now_ms: int) -> None:
+    """Turn waiting changes into history and give every unsealed row its digest.
+
+    Needs a write transaction with capture on.
+    """
+    for table in TABLES:
+        if table is not HISTORY:
+            _seal_table(db, table, now_ms)
+    if db.execute("SELECT EXISTS (SELECT 1 FROM history_pending)").get:
+        _write_history(db)
+    _seal_table(db, HISTORY, now_ms)
+
+
+def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
+    rows = [row for (row,) in db.execute(f"SELECT row FROM {table.name} WHERE digest IS NULL")]
+    for row in rows:
+        key, values = read_values(db, table, row)
+        db.execute(
+            f"UPDATE {table.name} SET digest = ? WHERE row = ?",
+            (digest_of(table, key, values), row),
+        )
+        if table is MEMORY:
+            queue_embedding(db, key, now_ms)
+
+
+def digest_of(table: Table, key: Any, values: tuple[Any, ...]) -> bytes:
+    """The digest of a row, or `UNSENDABLE`."""
+    if quarantine.inspect(table, key, values) is not None:
+        return UNSENDABLE
+    return row_digest(table, key, values)
+
+
+def read_values(db: apsw.Connection, table: Table, row: int) -> tuple[Any, tuple[Any, ...]]:
+    """Key and values of a row, whatever was put into it; bytes where text is no UTF-8."""
+    columns = row_columns(table)
+    where = f"FROM {table.name} WHERE row = ?"
+    found: Sequence[Any] | None
+    try:
+        found = db.execute(f"SELECT {columns} {where}", (row,)).fetchone()
+    except UnicodeDecodeError:
+        # Only a write by hand can leave such text; ask for the bytes of what cannot be read.
+        found = [_lenient(db, f"SELECT {name} {where}", row) for name in columns.split(", ")]
+    if found is None:
+        raise LookupError(f"{table.name} has no row {row}")
+    return found[0], tuple(found[6:])
+
+
+def _lenient(db: apsw.Connection, query: str, row: int) -> Any:
+    try:
+        return db.execute(query, (row,)).get
+    except UnicodeDecodeError:
+        column = query.split()[1]
+        return db.execute(query.replace(column, f"CAST({column} AS BLOB)", 1), (row,)).get
+
+
+def queue_embedding(db: apsw.Connection, memory_id: str, now_ms: int) -> None:
+    """Ask for a vector of a living memory that has none of its present text."""
+    db.execute(
+        "INSERT INTO embed_queue(memory_id, since_ms)"
+        " SELECT id, ? FROM memory WHERE id = ? AND content IS NOT NULL AND NOT EXISTS ("
+        " SELECT 1 FROM embedding WHERE embedding.memory_id = memory.id"
+        " AND embedding.content_hash IS memory.content_hash)"
+        " ON CONFLICT(memory_id) DO NOTHING",
+        (now_ms, memory_id),
+    )
+
+
+def _write_history(db: apsw.Connection) -> None:
+    pending: list[Any] = db.execute(
+        "SELECT seq, kind, key, event, life, hlc, origin, at, actor FROM history_pending"
+        " ORDER BY seq"
+    ).fetchall()
+    for seq, kind, key, event, life, hlc, origin, at, actor in pending:
+        held = f"SELECT digest FROM {kind} WHERE {BY_NAME[kind].key} = ? AND hlc = ?"
+        # A version that was overwritten before it was sealed has no digest and was never seen.
+        version = Stamp(life, hlc, origin, db.execute(held, (key, hlc)).get or UNSENDABLE)
+        entry = (derived_id(kind, key, version.hex()), kind, key, event, _changes(db, seq))
+        db.execute(
+            "INSERT INTO history(id, kind, key, event, changes, actor, at)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING",
+            (*entry, actor, at),
+        )
+    db.execute("DELETE FROM history_pending")
+    db.execute("DELETE FROM history_field")
+
+
+def _changes(db: apsw.Connection, seq: int) -> str:
+    """{field: [old, new]} as JSON text, fields by name."""
+    fields = db.execute("SELECT name FROM history_field WHERE seq = ?", (seq,)).fetchall()
+    changes = {}
+    for (name,) in fields:
+        where = f"FROM history_field WHERE name = '{name}' AND seq = ?"
+        changes[name] = [
+            _plain(_lenient(db, f"SELECT {side} {where}", seq)) for side in ("old", "new")
+        ]
+    return json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Value) -> Value:
+    """A value that JSON and a history row can hold, also where the row's could not travel."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
+    if isinstance(value, str):
+        return value.replace("\0", "\\0")
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return str(value)
+    return value

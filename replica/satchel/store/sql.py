@@ -1,0 +1,28 @@
+"""SQL snippets that more than one part of the store uses."""
+
+from __future__ import annotations
+
+from satchel_sync.stamp import INT64_MAX
+
+ALIVE = f"((({{t}}life >> 16) & 1) = 1 AND {{t}}life < {INT64_MAX})"
+"""Whether a row is neither deleted nor scrubbed; `.format(t="")` or `.format(t="m.")`."""
+
+WALL_MS = (
+    "coalesce((SELECT wall_ms FROM control),"
+    " CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER))"
+)
+"""UTC milliseconds with nothing newer than SQLite 3.35; the engine may set `control.wall_ms`."""
+
+
+def alive(alias: str = "") -> str:
+    """`ALIVE` for a table alias ("" = the only table of the statement)."""
+    return ALIVE.format(t=f"{alias}." if alias else "")
+
+
+def version_hex(prefix: str) -> str:
+    """The 80 hex digits of a row's stamp (`Stamp.hex`); NULL while the digest is NULL."""
+    return (
+        f"printf('%016x', {prefix}life) || printf('%016x', {prefix}hlc)"
+        f" || lower(hex({prefix}origin)) || lower(CASE WHEN {prefix}digest IS NOT NULL"
+        f" THEN hex({prefix}digest) END)"
+    )

@@ -1,0 +1,104 @@
+"""Tools on chat logs: write, search, list, show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from satchel.memory import chatlog
+from satchel.memory.search import SearchAnswer
+from satchel.tools.kinds import Count, Json, Range, Text, Time
+from satchel.tools.tool import tool
+
+if TYPE_CHECKING:
+    from satchel.replica import Replica
+
+Tokens = Annotated[int, Range(0, 2**53)]
+
+
+@tool(positional=("conversation_id", "text"))
+def chatlog_write(
+    replica: Replica,
+    conversation_id: str,
+    text: Text,
+    role: str = "user",
+    ordinal: Annotated[int, Range(0, 2**53)] | None = None,
+    said_at: Time | None = None,
+    scope: str | None = None,
+    space: str | None = None,
+    host_agent: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    tokens_in: Tokens | None = None,
+    tokens_out: Tokens | None = None,
+    cost: Annotated[float, Range(0, 1e9)] | None = None,
+    metadata: Json | None = None,
+) -> dict[str, Any]:
+    """Keep one turn of a conversation; secrets are redacted before anything is written.
+
+    conversation_id: The conversation
+    text: What was said
+    role: user, assistant, system or tool
+    ordinal: Its place in the conversation; the next one when not given
+    said_at: When it was said
+    scope: agent, session, space, user or org
+    space: A shared pool
+    host_agent: The program that held the conversation
+    provider: Who ran the model
+    model: The model that spoke
+    tokens_in: Tokens that the model read
+    tokens_out: Tokens that it wrote
+    cost: US dollars
+    metadata: Anything else
+    """
+    return chatlog.write(
+        replica,
+        conversation_id,
+        text,
+        role=role,
+        ordinal=ordinal,
+        said_at=said_at,
+        scope=scope,
+        space=space,
+        host_agent=host_agent,
+        provider=provider,
+        model=model,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=cost,
+        metadata=metadata,
+    )
+
+
+@tool(positional=("query",), writes=False, short={"k": ("-k",)})
+def chatlog_search(
+    replica: Replica,
+    query: Text,
+    k: Count = 10,
+    conversation_id: str | None = None,
+) -> SearchAnswer:
+    """Search what was said, turn by turn.
+
+    query: What to look for
+    k: Hits at most
+    conversation_id: Only this conversation
+    """
+    return chatlog.search(replica, query, k=k, conversation_id=conversation_id)
+
+
+@tool(writes=False)
+def chatlog_list(replica: Replica, limit: Count = 50, after: str | None = None) -> dict[str, Any]:
+    """List conversations, the newest first.
+
+    limit: How many at most
+    after: Go on behind the `next` of the answer before
+    """
+    return chatlog.list_conversations(replica, limit=limit, after=after)
+
+
+@tool(positional=("conversation_id",), writes=False)
+def chatlog_show(replica: Replica, conversation_id: str) -> dict[str, Any]:
+    """Show a conversation, turn by turn.
+
+    conversation_id: The conversation
+    """
+    return chatlog.show(replica, conversation_id)

@@ -1,0 +1,67 @@
+"""`python -m satchel.tools.document`: docs/TOOLS.md, made from the catalog."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from satchel.tools import catalog
+from satchel.tools.parameter import Parameter
+from satchel.tools.tool import Tool
+
+HEAD = """\
+# Tools
+
+Made from the tool catalog by `make docs`; a test keeps it true. Each tool is a command
+`satchel NOUN VERB`, with its bold arguments in their order and the rest as `--options`, and a tool
+over MCP: {core} and `satchel_call` are listed at the start, `satchel_call` calls every other one by
+name. Both doors take the same arguments and give the same JSON.
+
+Times are ISO-8601; without an offset they are of the machine's zone. An id is a full id or a unique
+prefix or suffix of 8 or more characters. A destructive tool needs `confirm` (`--yes`).
+"""
+
+
+def document() -> str:
+    """The whole page."""
+    core = ", ".join(f"`{name}`" for name in catalog.CORE)
+    parts = [HEAD.format(core=core)]
+    for noun, summary in catalog.NOUN_HELP.items():
+        parts.append(f"## {noun}\n\n{summary}.\n")
+        parts += [_tool(tool) for tool in catalog.of_noun(noun).values()]
+    parts.append("## Other names\n\n`satchel_call` also accepts these:\n")
+    parts.append("".join(f"- `{old}` = `{_call(*new)}`\n" for old, new in catalog.ALIASES.items()))
+    return "\n".join(parts)
+
+
+def _call(name: str, presets: Mapping[str, str]) -> str:
+    given = ", ".join(f"{key}={value}" for key, value in presets.items())
+    return f"{name}({given})" if given else name
+
+
+def _tool(tool: Tool) -> str:
+    kind = "destructive" if tool.destructive else "writes" if tool.writes else "reads"
+    rows = "".join(f"{line}\n" for line in _rows(tool))
+    table = f"\n| argument | type | meaning |\n|---|---|---|\n{rows}" if rows else ""
+    return f"### {tool.name}\n\n{tool.summary} ({kind})\n{table}"
+
+
+def _rows(tool: Tool) -> Iterator[str]:
+    for one in tool.parameters:
+        name = f"**{one.name}**" if one.name in tool.positional else one.name
+        needed = "" if one.required else _default(one)
+        yield f"| {name} | {_type(one)}{needed} | {one.help} |"
+
+
+def _type(one: Parameter) -> str:
+    kind = " \\| ".join(one.choices) or one.base
+    limits = f" {one.range.least}..{one.range.most}" if one.range else ""
+    return f"list of {kind}{limits}" if one.many else f"{kind}{limits}"
+
+
+def _default(one: Parameter) -> str:
+    return ", optional" if one.default in (None, False) else f", default {one.default}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

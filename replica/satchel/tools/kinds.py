@@ -1,0 +1,45 @@
+"""Marks on a tool's annotations: what a plain `str` or `int` means at the doors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from satchel.memory.limits import TITLE_CHARS_MAX
+
+NAME_CHARS_MAX = TITLE_CHARS_MAX
+"""A name, type, title or id, in characters; memory/ is stricter where it must be."""
+LIST_ITEMS_MAX = 1_000
+"""Items of a plural argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An ISO-8601 time at the door, int UTC milliseconds inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """A JSON object at the door (or its text), a dict inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """Text of any length up to TEXT_BYTES_MAX; other text is a name, up to NAME_CHARS_MAX."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The least and the largest number that is accepted."""
+
+    least: float
+    most: float
+
+
+Time = Annotated[int, Moment()]
+Json = Annotated[dict[str, Any], JsonObject()]
+Text = Annotated[str, Long()]
+Share = Annotated[float, Range(0, 1)]
+Count = Annotated[int, Range(1, 1000)]
+Id = str
+"""A full id, or a unique prefix or suffix of 8 or more hex digits."""

@@ -1,0 +1,1 @@
+"""What travels between replicas and the warehouse, and how two copies become one."""

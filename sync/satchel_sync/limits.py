@@ -1,0 +1,11 @@
+"""Limits of a sync, with their units."""
+
+PUSH_ROWS_MAX = 20_000
+PUSH_BYTES_MAX = 32 * 1024 * 1024
+PULL_ROWS_MAX = 5_000
+PULL_BYTES_MAX = 16 * 1024 * 1024
+ROW_BYTES_MAX = 8 * 1024 * 1024
+"""A larger row is quarantined: it would not fit a page beside others."""
+PUSH_ROUNDS_MAX = 4
+"""Rounds of a push: rows that were stamped anew are sent in the next one."""
+REPORTS_KEPT_DAYS = 90

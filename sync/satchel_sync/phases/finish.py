@@ -1,0 +1,22 @@
+"""Finish: journal entries travel, the report is made and kept on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from satchel_sync.ports import Hub, Replica
+from satchel_sync.tables import TABLES
+from satchel_sync.tally import Tally
+
+
+def finish(replica: Replica, hub: Hub, tally: Tally) -> dict[str, Any]:
+    """Hand over this machine's conflict journal and close the attempt with its report."""
+    losers = replica.losers()
+    if losers:
+        hub.journal(losers)
+        replica.losers_sent(losers)
+    tally.held_back = sum(len(replica.held_back(table)) for table in TABLES)
+    report = tally.report()
+    hub.bye(report)
+    replica.record(report)
+    return report

@@ -1,0 +1,47 @@
+"""New stamps for rows that the hub refused as from the future, or that lost to their own base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from satchel_sync import clock
+from satchel_sync.changes import Row, Version
+from satchel_sync.stamp import INT64_MAX, Stamp, lineage_of
+
+
+def base_of(lineage: str) -> Stamp | None:
+    """The newest version that a row builds on."""
+    entries = lineage_of(lineage)
+    return Stamp.parse(entries[0]) if entries else None
+
+
+def brought_back(rows: Sequence[Row], offset_ms: int, hub_now_ms: int) -> Mapping[str, int]:
+    """Key -> new hlc for rows whose stamps lie in the hub's future.
+
+    min(stamp - offset if the offset is positive, hub's now), above the row's base, each different,
+    and in the order of the old stamps.
+    """
+    stamps: dict[str, int] = {}
+    last = 0
+    for row in sorted(rows, key=lambda row: row.stamp.hlc):
+        wished = row.stamp.hlc - (clock.pack(offset_ms) if offset_ms > 0 else 0)
+        base = base_of(row.lineage)
+        floor = base.hlc + 1 if base is not None and base.hlc < INT64_MAX else 0
+        last = max(min(wished, clock.pack(hub_now_ms)), last + 1, floor)
+        if last == row.stamp.hlc:
+            last += 1
+        stamps[row.key] = last
+    return stamps
+
+
+def lifted(row: Row, winner: Version) -> tuple[int, int]:
+    """(life, hlc) above a winner that `row` builds on: what its owner meant comes after it."""
+    life = max(row.stamp.life, winner.stamp.life)
+    return life, max(row.stamp.hlc, winner.stamp.hlc) + 1
+
+
+def future(row: Row, held_hlc: int, now_ms: int) -> bool:
+    """Whether a hub refuses a stamp: 5 min above its clock, the held row and the base."""
+    base = base_of(row.lineage)
+    known = max(clock.pack(now_ms), held_hlc, base.hlc if base else 0)
+    return row.stamp.hlc > known + clock.pack(clock.AHEAD_MS_MAX)

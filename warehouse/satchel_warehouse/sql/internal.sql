@@ -1,0 +1,188 @@
+-- What the doors and the triggers share. Nobody but the owner may call these.
+
+-- The hub's wall clock: UTC milliseconds.
+CREATE OR REPLACE FUNCTION satchel.now_ms() RETURNS bigint
+LANGUAGE sql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + clock_correction_ms
+    FROM satchel.hub
+$$;
+
+-- A version as 40 bytes and as 80 hex digits (satchel_sync.stamp.Stamp). Without a SET clause, so
+-- that they are inlined into the query that calls them.
+CREATE OR REPLACE FUNCTION satchel.packed(life bigint, hlc bigint, origin bytea, digest bytea)
+RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+    SELECT int8send(life) || int8send(hlc) || origin || digest
+$$;
+
+CREATE OR REPLACE FUNCTION satchel.hex(life bigint, hlc bigint, origin bytea, digest bytea)
+RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT encode(int8send(life) || int8send(hlc) || origin || digest, 'hex')
+$$;
+
+-- A version's hlc, read from the newest entry of a lineage; 0 where there is none.
+CREATE OR REPLACE FUNCTION satchel.base_hlc(lineage text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN lineage = '' THEN 0
+           ELSE ('x' || substr(lineage, 17, 16))::bit(64)::bigint END
+$$;
+
+-- Bytes behind their length (satchel_sync.digest.framed).
+CREATE OR REPLACE FUNCTION satchel.framed(data bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+    SELECT int4send(octet_length(data)) || data
+$$;
+
+-- satchel_sync.merge.decide: held_life is NULL where no row is held.
+CREATE OR REPLACE FUNCTION satchel.verdict(
+    held_life bigint, held_hlc bigint, held_origin bytea, held_digest bytea, held_lineage text,
+    life bigint, hlc bigint, origin bytea, digest bytea, lineage text
+) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN held_life IS NULL THEN 'new'
+        WHEN (held_life, held_hlc, held_origin, held_digest) = (life, hlc, origin, digest)
+            THEN 'same'
+        WHEN held_life = 9223372036854775807 THEN 'keep'
+        WHEN life = 9223372036854775807 THEN 'replace'
+        WHEN held_lineage <> ''
+            AND position(satchel.hex(life, hlc, origin, digest) IN held_lineage) > 0 THEN 'keep'
+        WHEN lineage <> ''
+            AND position(satchel.hex(held_life, held_hlc, held_origin, held_digest) IN lineage) > 0
+            THEN CASE WHEN (life, hlc, origin, digest)
+                          > (held_life, held_hlc, held_origin, held_digest)
+                 THEN 'replace' ELSE 'keep beaten' END
+        ELSE CASE WHEN (life, hlc, origin, digest)
+                      > (held_life, held_hlc, held_origin, held_digest)
+             THEN 'replace' ELSE 'keep' END
+          || CASE WHEN held_digest = digest THEN '' ELSE ' concurrent' END
+    END
+$$;
+
+-- `lineage` with a version as its newest entry, cut to 8 (satchel_sync.stamp.extend).
+CREATE OR REPLACE FUNCTION satchel.extend(lineage text, entry text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT string_agg(version, ' ' ORDER BY place) FROM (
+        SELECT version, place FROM (
+            SELECT entry AS version, 0 AS place
+            UNION ALL
+            SELECT known, place FROM string_to_table(lineage, ' ') WITH ORDINALITY AS k (known, place)
+            WHERE known <> entry AND known <> ''
+        ) AS entries ORDER BY place LIMIT 8
+    ) AS newest
+$$;
+
+-- The next life of a row that is deleted or restored, and of a task that ends or reopens.
+CREATE OR REPLACE FUNCTION satchel.next_generation(life bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$ SELECT least(life, 9223372036854775807 - 131072) + 65536 $$;
+
+CREATE OR REPLACE FUNCTION satchel.next_end(life bigint, was text, becomes text) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN was IS DISTINCT FROM becomes AND life % 65536 < 65535
+        AND (coalesce(was, '') IN ('completed', 'failed', 'cancelled')
+            OR coalesce(becomes, '') IN ('completed', 'failed', 'cancelled'))
+        THEN life + 1 ELSE life END
+$$;
+
+-- The stamp of a row that somebody writes here by hand: above the wall, above the hub's last stamp
+-- and above the row's own.
+CREATE OR REPLACE FUNCTION satchel.next_hlc(held bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+DECLARE
+    wall bigint := satchel.now_ms() << 16;
+    stamp bigint := nextval('satchel.hub_hlc');
+BEGIN
+    IF stamp < wall THEN
+        stamp := setval('satchel.hub_hlc', wall);
+    END IF;
+    RETURN greatest(stamp, held + 1);
+END
+$$;
+
+-- Writers of one tenant take turns until they commit: so whoever sees change_seq N sees all below.
+CREATE OR REPLACE FUNCTION satchel.lock_tenant(_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(1396790340, number) FROM satchel.tenant WHERE name = _tenant;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the warehouse has no tenant %', quote_literal(_tenant)
+            USING ERRCODE = 'SA001';
+    END IF;
+END
+$$;
+
+-- The same for SQL that may touch any tenant's rows; taken in order, before the first row.
+CREATE OR REPLACE FUNCTION satchel.lock_all_tenants() RETURNS trigger
+LANGUAGE plpgsql SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM satchel.lock_tenant(name) FROM (SELECT name FROM satchel.tenant ORDER BY number) AS t;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION satchel.refuse_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'satchel.% cannot be truncated: the replicas would not notice; use DELETE',
+        TG_TABLE_NAME USING ERRCODE = 'SA004';
+END
+$$;
+
+CREATE OR REPLACE FUNCTION satchel.next_change_seq(_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN nextval(satchel.change_sequence(_tenant));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION satchel.change_sequence(_tenant text) RETURNS regclass
+LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT ('satchel.change_seq_' || number)::regclass FROM satchel.tenant WHERE name = _tenant
+$$;
+
+-- A tenant and its change sequence; nothing happens where it is there already.
+CREATE OR REPLACE FUNCTION satchel.add_tenant(_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+DECLARE
+    given integer;
+BEGIN
+    INSERT INTO satchel.tenant (name) SELECT _tenant
+    WHERE NOT EXISTS (SELECT FROM satchel.tenant WHERE name = _tenant) RETURNING number INTO given;
+    IF FOUND THEN
+        EXECUTE format('CREATE SEQUENCE satchel.%I', 'change_seq_' || given);
+    END IF;
+END
+$$;
+
+-- Whose attempt this is. Every door begins here.
+CREATE OR REPLACE FUNCTION satchel.caller(_attempt text, OUT tenant text, OUT replica_id bytea)
+LANGUAGE plpgsql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT l.tenant, r.replica_id INTO tenant, replica_id
+    FROM satchel.attempt a
+    JOIN satchel.replica r ON r.replica_id = a.replica_id
+    JOIN satchel.login l ON l.role_name = r.login
+    WHERE a.attempt = _attempt AND r.login = session_user::text AND r.revoked_at IS NULL;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no open attempt of this login has that id' USING ERRCODE = 'SA001';
+    END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'the doors need the isolation level read committed'
+            USING ERRCODE = 'SA001';
+    END IF;
+END
+$$;
+
+-- The table that rows arrive in must be the one push_begin made, not a look-alike of the caller's.
+CREATE OR REPLACE FUNCTION satchel.check_incoming(_table text) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_class WHERE oid = to_regclass('pg_temp.' || quote_ident(_table))
+        AND relkind = 'r' AND relowner = current_user::regrole
+    ) THEN
+        RAISE EXCEPTION 'push_end without push_begin' USING ERRCODE = 'SA001';
+    END IF;
+END
+$$;
+
+-- Kind -> the highest change sequence of a tenant. Everything below it is committed too.
+CREATE OR REPLACE FUNCTION satchel.bound(_tenant text) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT jsonb_build_object(@bounds@)
+$$;
