@@ -49,8 +49,11 @@ endif
 
 test-all: ## every test on Python 3.11, 3.12 and 3.13
 	@for v in $(PYTHONS); do \
-	  echo "[satchel] Python $$v"; \
-	  $(MAKE) test VENV=.venv-$$v PYTHON=python$$v; \
+	  python=; for p in python$$v "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$v.*/bin/python$$v; do \
+	    "$$p" -c '' 2>/dev/null && python="$$p" && break; done || true; \
+	  [ -n "$$python" ] || { echo "[satchel] there is no python$$v here" >&2; exit 2; }; \
+	  echo "[satchel] tests on Python $$v"; \
+	  $(MAKE) test VENV=.venv-$$v PYTHON="$$python"; \
 	done
 
 check: setup ## format, lint, types, house rules: what must hold before a commit

@@ -21,7 +21,7 @@ from satchel_sync.changes import (
 )
 from satchel_sync.digest import bucket_of, derived_id, row_digest, sums
 from satchel_sync.errors import NeedsReconcile
-from satchel_sync.merge import Verdict, decide, journaled, newest
+from satchel_sync.merge import Verdict, decide, journaled, lost_here, newest
 from satchel_sync.ports import Clock
 from satchel_sync.stamp import (
     CREATED,
@@ -126,7 +126,7 @@ class MemoryReplica:
                 continue
             verdict = decide(winner, still[key].version)
             if verdict is Verdict.KEEP_BEATEN:
-                self._restamp(table, still[key], *restamp.lifted(still[key], winner))
+                self._hold(table, restamp.lifted(still[key], winner, self.replica_id))
                 restamped += 1
                 continue
             kept.outbox.pop(key, None)
@@ -135,10 +135,12 @@ class MemoryReplica:
                 conflicts += 1
         late = [still[r.key] for r in answer.refused if r.reason == "future" and r.key in still]
         for key, hlc in restamp.brought_back(late, offset_ms, answer.now_ms).items():
-            self._restamp(table, still[key], still[key].stamp.life, hlc)
+            stamp = still[key].stamp._replace(hlc=hlc, origin=self.replica_id)
+            lineage = extend(still[key].lineage, still[key].stamp)
+            self._hold(table, replace(still[key], stamp=stamp, lineage=lineage))
             restamped += 1
         if late:
-            self._fall_back()
+            self._fall_back(answer.now_ms)
         return Settled(restamped, conflicts)
 
     def cursor(self, table: Table) -> int:
@@ -156,7 +158,8 @@ class MemoryReplica:
             kept.bases[row.key] = row.stamp
             self.last_hlc = hlc_clock.observe(self.clock.now_ms(), self.last_hlc, row.stamp.hlc)
             if verdict.replaces:
-                lost = held is not None and verdict.concurrent and unsent
+                mine = unsent or (held is not None and held.stamp.origin == self.replica_id)
+                lost = mine and lost_here(verdict, row.lineage, unsent)
                 if lost and held is not None and journaled(table, held.values, row.values):
                     self._lose(table, held, row.stamp, "pull")
                     conflicts += 1
@@ -166,7 +169,7 @@ class MemoryReplica:
             elif verdict is Verdict.SAME:
                 kept.outbox.pop(row.key, None)
             elif verdict is Verdict.KEEP_BEATEN and held is not None:
-                self._restamp(table, row, *restamp.lifted(row, held.version))
+                self._hold(table, restamp.lifted(row, held.version, self.replica_id))
             elif not unsent:
                 self._queue(table, row.key)
         if cursor is not None:
@@ -227,15 +230,13 @@ class MemoryReplica:
         self._queue(table, key)
         return kept.rows[key]
 
-    def _restamp(self, table: Table, row: Row, life: int, hlc: int) -> None:
-        stamp = row.stamp._replace(life=life, hlc=hlc, origin=self.replica_id)
-        lineage = extend(row.lineage, row.stamp)
-        self.kinds[table.name].rows[row.key] = replace(row, stamp=stamp, lineage=lineage)
-        self.last_hlc = max(self.last_hlc, hlc)
+    def _hold(self, table: Table, row: Row) -> None:
+        self.kinds[table.name].rows[row.key] = row
+        self.last_hlc = max(self.last_hlc, row.stamp.hlc)
         self._queue(table, row.key)
 
-    def _fall_back(self) -> None:
-        limit = hlc_clock.pack(self.clock.now_ms() + hlc_clock.AHEAD_MS_MAX)
+    def _fall_back(self, hub_ms: int) -> None:
+        limit = hlc_clock.pack(hub_ms + hlc_clock.AHEAD_MS_MAX)
         held = (r.stamp.hlc for kept in self.kinds.values() for r in kept.rows.values())
         self.last_hlc = max((hlc for hlc in held if hlc <= limit), default=0)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from satchel_sync.changes import Row, Version
-from satchel_sync.stamp import SCRUBBED
+from satchel_sync.stamp import LINEAGE_MAX, SCRUBBED, lineage_of
 from satchel_sync.tables.kinds import Table, Value
 
 UNJOURNALED_KINDS = frozenset({"embedding", "history"})
@@ -81,6 +81,16 @@ def journaled(table: Table, loser: Sequence[Value], winner: Sequence[Value] | No
         for name, old, new in zip(names, loser, winner, strict=True)
         if name not in ignored
     )
+
+
+def lost_here(verdict: Verdict, winner_lineage: str, unsent: bool) -> bool:
+    """Whether a replica's own version really lost to a pulled one that had not seen it.
+
+    An unsent version cannot have been seen. One that was sent may have dropped off the end of a
+    full lineage, so it counts only where the winner's lineage is whole; the hub has the rest.
+    """
+    whole = len(lineage_of(winner_lineage)) < LINEAGE_MAX
+    return verdict is Verdict.REPLACE_CONCURRENT and (unsent or whole)
 
 
 def newest(rows: Sequence[Row]) -> list[Row]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from satchel_sync import clock
 from satchel_sync.changes import Row, Version
-from satchel_sync.stamp import INT64_MAX, Stamp, lineage_of
+from satchel_sync.stamp import INT64_MAX, Stamp, extend, lineage_of
 
 
 def base_of(lineage: str) -> Stamp | None:
@@ -34,10 +35,16 @@ def brought_back(rows: Sequence[Row], offset_ms: int, hub_now_ms: int) -> Mappin
     return stamps
 
 
-def lifted(row: Row, winner: Version) -> tuple[int, int]:
-    """(life, hlc) above a winner that `row` builds on: what its owner meant comes after it."""
+def lifted(row: Row, winner: Version, origin: bytes) -> Row:
+    """`row` stamped by `origin` above a version that it builds on, yet compares lower to.
+
+    That version stays in the lineage: whoever holds it must see that this one builds on it.
+    """
     life = max(row.stamp.life, winner.stamp.life)
-    return life, max(row.stamp.hlc, winner.stamp.hlc) + 1
+    hlc = max(row.stamp.hlc, winner.stamp.hlc) + 1
+    stamp = row.stamp._replace(life=life, hlc=hlc, origin=origin)
+    lineage = extend(extend(row.lineage, winner.stamp), row.stamp)
+    return replace(row, stamp=stamp, lineage=lineage)
 
 
 def future(row: Row, held_hlc: int, now_ms: int) -> bool:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,13 +51,19 @@ Command = Callable[..., Run]
 Connect = Callable[..., AbstractAsyncContextManager[ClientSession]]
 
 
-@pytest.fixture()
+@pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A replica's home that does not exist yet."""
     return tmp_path / "home"
 
 
-@pytest.fixture()
+@pytest.fixture
+def env(home: Path) -> Callable[..., dict[str, str]]:
+    """The environment of a process on this home, with what is given beside."""
+    return lambda **more: environment(home, **more)
+
+
+@pytest.fixture
 def satchel(home: Path) -> Command:
     """Run `satchel ARGUMENTS`; `stdin` is text or bytes, other keywords are variables."""
 
@@ -75,7 +81,7 @@ def satchel(home: Path) -> Command:
     return run
 
 
-@pytest.fixture()
+@pytest.fixture
 def connect(home: Path) -> Connect:
     """A session of the SDK's own client with `satchel mcp`, initialized."""
 
@@ -99,14 +105,14 @@ def connect(home: Path) -> Connect:
     return session
 
 
-@pytest.fixture()
+@pytest.fixture
 def anyio_backend() -> str:
     """One event loop is enough: the client is not what is tested."""
     return "asyncio"
 
 
-@pytest.fixture()
-def replica_bytes(home: Path) -> Iterator[Callable[[], dict[str, bytes]]]:
+@pytest.fixture
+def replica_bytes(home: Path) -> Callable[[], dict[str, bytes]]:
     """Every file of the home with its content, to see that nothing changed."""
 
     def read() -> dict[str, bytes]:
@@ -115,4 +121,4 @@ def replica_bytes(home: Path) -> Iterator[Callable[[], dict[str, bytes]]]:
         files = sorted(path for path in home.rglob("*") if path.is_file())
         return {str(path.relative_to(home)): path.read_bytes() for path in files}
 
-    yield read
+    return read

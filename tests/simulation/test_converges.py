@@ -196,6 +196,7 @@ def test_a_sequential_chain_of_edits_is_no_conflict(texts: list[str], data: st.D
         sync(replica, world.hub, replica.clock)
         world.hub.clock.ms += 1  # type: ignore[attr-defined]
     assert not world.hub.losers
+    assert not any(replica.journaled for replica in world.replicas)
 
 
 def test_replaying_a_push_changes_nothing() -> None:

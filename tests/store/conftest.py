@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from satchel.store.connection import Store
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from hand import Hand
 
 
 @pytest.fixture
@@ -24,15 +28,14 @@ def store(path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "recursive_triggers"])
-def by_hand(request: pytest.FixtureRequest, store: Store) -> Iterator[sqlite3.Connection]:
+def by_hand(request: pytest.FixtureRequest, store: Store) -> Iterator[Hand]:
     """The file under Python's own SQLite, with either setting of `recursive_triggers`."""
-    with closing(sqlite3.connect(store.path, isolation_level=None, timeout=10)) as db:
-        db.execute(f"PRAGMA recursive_triggers = {int(request.param)}")
-        yield db
-        check_whole(db)
+    with closing(Hand(store.path, recursive_triggers=request.param)) as hand:
+        yield hand
+        check_whole(hand)
 
 
-def check_whole(db: sqlite3.Connection) -> None:
+def check_whole(db: Hand) -> None:
     """The file is sound, its text indexes equal their tables, and no scratch is left."""
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     for fts in ("memory_fts", "chatlog_fts"):
@@ -43,6 +46,6 @@ def check_whole(db: sqlite3.Connection) -> None:
 
 
 @pytest.fixture
-def count(by_hand: sqlite3.Connection) -> Callable[[str], int]:
+def count(by_hand: Hand) -> Callable[[str], int]:
     """Count rows: `count("outbox WHERE kind = 'memory'")`."""
     return lambda source: int(by_hand.execute(f"SELECT count(*) FROM {source}").fetchone()[0])

@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
+from hand import Hand
 
 from satchel.store import rows, triggers
 from satchel.store.connection import Store
@@ -18,13 +19,13 @@ from satchel_sync.tables import BY_NAME, MEMORY, TABLES, Memory
 Count = Callable[[str], int]
 
 
-def add(db: sqlite3.Connection, key: str = "m1", **columns: Any) -> None:
+def add(db: Hand, key: str = "m1", **columns: Any) -> None:
     columns = {"id": key, "content": "the first text", **columns}
     marks = ", ".join("?" * len(columns))
     db.execute(f"INSERT INTO memory({', '.join(columns)}) VALUES({marks})", [*columns.values()])
 
 
-def version(db: sqlite3.Connection, key: str = "m1", kind: str = "memory") -> dict[str, Any]:
+def version(db: Hand, key: str = "m1", kind: str = "memory") -> dict[str, Any]:
     names = ("life", "hlc", "origin", "digest", "lineage")
     found = db.execute(
         f"SELECT {', '.join(names)} FROM {kind} WHERE {BY_NAME[kind].key} = ?", (key,)
@@ -61,7 +62,7 @@ def history(store: Store, key: str = "m1") -> list[tuple[Any, ...]]:
         ).fetchall()
 
 
-def found(db: sqlite3.Connection, words: str) -> list[str]:
+def found(db: Hand, words: str) -> list[str]:
     return [
         key
         for (key,) in db.execute(
@@ -80,7 +81,7 @@ def test_triggers_use_nothing_that_an_old_sqlite_lacks() -> None:
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_kind_is_stamped_queued_updated_and_buried(
-    table: Any, by_hand: sqlite3.Connection, store: Store
+    table: Any, by_hand: Hand, store: Store
 ) -> None:
     column = table.columns[-1]
     value = {"t": "words", "i": 7, "r": 0.5, "b": b"bytes"}[column.tag]
@@ -104,7 +105,7 @@ def test_every_kind_is_stamped_queued_updated_and_buried(
     assert version(by_hand, "k", table.name)["life"] == CREATED + GENERATION
 
 
-def test_an_insert_brings_no_version_of_its_own(by_hand: sqlite3.Connection, store: Store) -> None:
+def test_an_insert_brings_no_version_of_its_own(by_hand: Hand, store: Store) -> None:
     add(by_hand, life=5, hlc=INT64_MAX - 1, origin=b"x" * 16, digest=b"y" * 8, lineage="z")
     made = version(by_hand)
     wall = by_hand.execute(
@@ -117,7 +118,7 @@ def test_an_insert_brings_no_version_of_its_own(by_hand: sqlite3.Connection, sto
     assert made["lineage"] == ""
 
 
-def test_the_clock_never_repeats_or_goes_back(by_hand: sqlite3.Connection) -> None:
+def test_the_clock_never_repeats_or_goes_back(by_hand: Hand) -> None:
     ahead = (4_000_000_000_000 << 16) + 65_535
     by_hand.execute("UPDATE clock SET last = ?", (ahead,))
     add(by_hand, "m1")
@@ -130,7 +131,7 @@ def test_the_clock_never_repeats_or_goes_back(by_hand: sqlite3.Connection) -> No
 
 
 def test_a_write_that_changes_nothing_makes_no_version(
-    by_hand: sqlite3.Connection, store: Store, count: Count
+    by_hand: Hand, store: Store, count: Count
 ) -> None:
     add(by_hand, importance=0.5)
     mark_received(store)
@@ -146,7 +147,7 @@ def test_a_write_that_changes_nothing_makes_no_version(
     assert history(store) == []
 
 
-def test_a_refused_insert_changes_nothing(by_hand: sqlite3.Connection, store: Store) -> None:
+def test_a_refused_insert_changes_nothing(by_hand: Hand, store: Store) -> None:
     add(by_hand)
     before = version(by_hand)
     for policy in ("", "OR ABORT", "OR FAIL", "OR ROLLBACK"):
@@ -156,9 +157,7 @@ def test_a_refused_insert_changes_nothing(by_hand: sqlite3.Connection, store: St
     assert history(store) == []
 
 
-def test_many_rows_are_deleted_at_once(
-    by_hand: sqlite3.Connection, store: Store, count: Count
-) -> None:
+def test_many_rows_are_deleted_at_once(by_hand: Hand, store: Store, count: Count) -> None:
     for at in range(50):
         add(by_hand, f"m{at}", content=f"text {at}")
     by_hand.execute("DELETE FROM memory WHERE id <> 'm7'")
@@ -170,7 +169,7 @@ def test_many_rows_are_deleted_at_once(
     assert count("outbox WHERE kind = 'memory'") == 50
 
 
-def test_deleting_a_tombstone_changes_nothing(by_hand: sqlite3.Connection, store: Store) -> None:
+def test_deleting_a_tombstone_changes_nothing(by_hand: Hand, store: Store) -> None:
     add(by_hand)
     by_hand.execute("DELETE FROM memory")
     seal(store)
@@ -180,9 +179,7 @@ def test_deleting_a_tombstone_changes_nothing(by_hand: sqlite3.Connection, store
     assert len(history(store)) == 1
 
 
-def test_history_keeps_old_and_new_values_exactly(
-    by_hand: sqlite3.Connection, store: Store
-) -> None:
+def test_history_keeps_old_and_new_values_exactly(by_hand: Hand, store: Store) -> None:
     add(by_hand, importance=0.1 + 0.2, valid_from=2**62)
     by_hand.execute("UPDATE memory SET content = 'é \"2\"', importance = NULL")
     by_hand.execute("DELETE FROM memory")
@@ -195,7 +192,7 @@ def test_history_keeps_old_and_new_values_exactly(
     ]
 
 
-def test_restore_by_update_and_by_replace(by_hand: sqlite3.Connection, store: Store) -> None:
+def test_restore_by_update_and_by_replace(by_hand: Hand, store: Store) -> None:
     add(by_hand)
     by_hand.execute("DELETE FROM memory")
     by_hand.execute("UPDATE memory SET content = 'again'")
@@ -210,7 +207,7 @@ def test_restore_by_update_and_by_replace(by_hand: sqlite3.Connection, store: St
     assert found(by_hand, "again OR once") == []
 
 
-def test_replace_is_an_update(by_hand: sqlite3.Connection, store: Store, count: Count) -> None:
+def test_replace_is_an_update(by_hand: Hand, store: Store, count: Count) -> None:
     add(by_hand, title="old title", content="old words")
     base = mark_received(store)
     before = version(by_hand)
@@ -229,7 +226,7 @@ def test_replace_is_an_update(by_hand: sqlite3.Connection, store: Store, count: 
     assert found(by_hand, "new") == ["m1"]
 
 
-def test_replace_over_and_over_keeps_the_text_index(by_hand: sqlite3.Connection) -> None:
+def test_replace_over_and_over_keeps_the_text_index(by_hand: Hand) -> None:
     for at in range(20):
         by_hand.execute("REPLACE INTO memory(id, content) VALUES('m1', ?)", (f"word{at} " * 50,))
         by_hand.execute("REPLACE INTO chatlog(id, content) VALUES('c1', ?)", (f"word{at} " * 50,))
@@ -238,7 +235,7 @@ def test_replace_over_and_over_keeps_the_text_index(by_hand: sqlite3.Connection)
     assert found(by_hand, "word18 OR title18") == []
 
 
-def test_replace_of_many_rows_at_once(by_hand: sqlite3.Connection, count: Count) -> None:
+def test_replace_of_many_rows_at_once(by_hand: Hand, count: Count) -> None:
     for at in range(10):
         add(by_hand, f"m{at}")
     by_hand.execute("DELETE FROM memory WHERE id = 'm3'")
@@ -257,14 +254,14 @@ def test_replace_of_many_rows_at_once(by_hand: sqlite3.Connection, count: Count)
     [
         "INSERT OR IGNORE INTO memory(id, content) VALUES('m1', 'ignored')",
         "INSERT INTO memory(id) VALUES('m1') ON CONFLICT(id) DO NOTHING",
-        "INSERT INTO memory(id, content) VALUES('m1', 'u') ON CONFLICT(id) DO UPDATE"
-        " SET content = excluded.content",
+        (
+            "INSERT INTO memory(id, content) VALUES('m1', 'u') ON CONFLICT(id) DO UPDATE"
+            " SET content = excluded.content"
+        ),
         "REPLACE INTO memory(id, content) VALUES('m1', 'r')",
     ],
 )
-def test_a_delete_after_any_insert_leaves_a_tombstone(
-    statement: str, by_hand: sqlite3.Connection
-) -> None:
+def test_a_delete_after_any_insert_leaves_a_tombstone(statement: str, by_hand: Hand) -> None:
     add(by_hand)
     by_hand.execute("BEGIN")
     by_hand.execute(statement)
@@ -275,7 +272,7 @@ def test_a_delete_after_any_insert_leaves_a_tombstone(
     ]
 
 
-def test_upsert_is_an_update(by_hand: sqlite3.Connection, store: Store) -> None:
+def test_upsert_is_an_update(by_hand: Hand, store: Store) -> None:
     add(by_hand)
     base = mark_received(store)
     by_hand.execute(
@@ -287,7 +284,7 @@ def test_upsert_is_an_update(by_hand: sqlite3.Connection, store: Store) -> None:
     assert history(store) == [("update", '{"content":["the first text","upserted"]}')]
 
 
-def test_replace_by_row_number_cannot_take_another_row(by_hand: sqlite3.Connection) -> None:
+def test_replace_by_row_number_cannot_take_another_row(by_hand: Hand) -> None:
     add(by_hand, "m1")
     add(by_hand, "m2")
     row = by_hand.execute("SELECT row FROM memory WHERE id = 'm1'").fetchone()[0]
@@ -306,9 +303,7 @@ def test_replace_by_row_number_cannot_take_another_row(by_hand: sqlite3.Connecti
         ("REPLACE INTO memory(id, content, local) VALUES('m1', 'x', 1)", "local is fixed"),
     ],
 )
-def test_what_is_fixed_cannot_be_changed(
-    statement: str, said: str, by_hand: sqlite3.Connection
-) -> None:
+def test_what_is_fixed_cannot_be_changed(statement: str, said: str, by_hand: Hand) -> None:
     add(by_hand)
     before = version(by_hand)
     with pytest.raises(sqlite3.IntegrityError, match=said):
@@ -316,7 +311,7 @@ def test_what_is_fixed_cannot_be_changed(
     assert version(by_hand) == before
 
 
-def test_a_forgotten_row_is_final(by_hand: sqlite3.Connection) -> None:
+def test_a_forgotten_row_is_final(by_hand: Hand) -> None:
     add(by_hand)
     by_hand.execute("UPDATE memory SET content = NULL")
     by_hand.execute("UPDATE control SET applying = 1")
@@ -333,7 +328,7 @@ def test_a_forgotten_row_is_final(by_hand: sqlite3.Connection) -> None:
     assert version(by_hand)["life"] == INT64_MAX
 
 
-def test_a_tasks_ends_are_counted(by_hand: sqlite3.Connection) -> None:
+def test_a_tasks_ends_are_counted(by_hand: Hand) -> None:
     by_hand.execute("INSERT INTO task(id, status) VALUES('t', 'pending')")
     expected = CREATED
     for status, step in [
@@ -359,9 +354,7 @@ def test_a_tasks_ends_are_counted(by_hand: sqlite3.Connection) -> None:
     assert version(by_hand, "t", "task")["life"] == (expected + 2 * GENERATION) | ENDS_MAX
 
 
-def test_lineage_grows_by_versions_that_travelled_only(
-    by_hand: sqlite3.Connection, store: Store
-) -> None:
+def test_lineage_grows_by_versions_that_travelled_only(by_hand: Hand, store: Store) -> None:
     add(by_hand)
     by_hand.execute("UPDATE memory SET content = 'never sent'")
     assert version(by_hand)["lineage"] == ""
@@ -379,7 +372,7 @@ def test_lineage_grows_by_versions_that_travelled_only(
 
 
 def test_local_rows_and_what_hangs_on_them_never_leave(
-    by_hand: sqlite3.Connection, store: Store, count: Count
+    by_hand: Hand, store: Store, count: Count
 ) -> None:
     add(by_hand, "secret", local=1)
     add(by_hand, "open")
@@ -404,15 +397,13 @@ def test_local_rows_and_what_hangs_on_them_never_leave(
     assert by_hand.execute("SELECT local FROM memory WHERE id = 'secret'").fetchone() == (1,)
 
 
-def test_a_deleted_local_memory_stays_local(by_hand: sqlite3.Connection) -> None:
+def test_a_deleted_local_memory_stays_local(by_hand: Hand) -> None:
     add(by_hand, local=1)
     by_hand.execute("DELETE FROM memory")
     assert by_hand.execute("SELECT content, local FROM memory").fetchone() == (None, 1)
 
 
-def test_sealing_gives_the_digest_of_the_contract(
-    by_hand: sqlite3.Connection, store: Store
-) -> None:
+def test_sealing_gives_the_digest_of_the_contract(by_hand: Hand, store: Store) -> None:
     add(by_hand, importance=-0.0, pinned=1, metadata='{"a": 1}', extra='{"new":"t:61"}')
     seal(store)
     with store.read() as db:
@@ -424,9 +415,7 @@ def test_sealing_gives_the_digest_of_the_contract(
     assert version(by_hand)["digest"] == row_digest(MEMORY, "m1", (None,) * len(values))
 
 
-def test_the_engine_writes_through_the_same_triggers(
-    store: Store, by_hand: sqlite3.Connection
-) -> None:
+def test_the_engine_writes_through_the_same_triggers(store: Store, by_hand: Hand) -> None:
     with store.write(actor="ann") as db:
         rows.insert(db, Memory(id="m1", content="one"))
         rows.update(db, MEMORY, "m1", content="two")

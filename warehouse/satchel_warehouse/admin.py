@@ -227,7 +227,13 @@ def _keep_to_logins(db: Connection, name: str, tenant: str) -> None:
     known = db.execute("SELECT tenant FROM satchel.login WHERE role_name = %s", (name,)).fetchone()
     if known and known[0] != tenant:
         raise WarehouseRefused(f"the login {name!r} belongs to the tenant {known[0]!r}")
-    if not known and _exists(db, name):
+    # A superuser that has synced is in the table too; only what `grant` made is in the group.
+    granted = db.execute(
+        "SELECT FROM pg_auth_members WHERE roleid = %s::regrole AND member ="
+        " (SELECT oid FROM pg_roles WHERE rolname = %s AND NOT rolsuper)",
+        (REPLICAS, name),
+    ).fetchone()
+    if _exists(db, name) and granted is None:
         raise WarehouseRefused(
             f"the role {name!r} exists and is no replica's login", hint="choose another name"
         )

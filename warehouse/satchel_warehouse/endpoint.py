@@ -104,6 +104,11 @@ class WarehouseHub:
             read_only=read_only == "on",
         )
 
+    def now_ms(self) -> int:
+        """The hub's clock in UTC milliseconds; needs no attempt."""
+        ((now_ms,),) = self._rows(sql.SQL("SELECT satchel_api.now_ms()"))
+        return int(now_ms)
+
     def push(self, table: Table, rows: Sequence[Row]) -> PushAnswer:
         """Copy rows in and merge them, in one transaction.
 

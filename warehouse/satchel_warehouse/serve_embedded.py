@@ -31,6 +31,7 @@ from satchel_warehouse.unprivileged import Account, account_for, make_reachable
 
 DATABASE = "satchel"
 ADMIN = "postgres"
+PORT = 5432
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 60
 SOCKET_PATH_BYTES_MAX = 100
@@ -56,9 +57,10 @@ class Served:
     data_dir: str
 
 
-def serve(data_dir: Path, ready: Callable[[Served], None]) -> int:
+def serve(data_dir: Path, ready: Callable[[Served], None], *, port: int | None = None) -> int:
     """Serve `data_dir` until SIGTERM or SIGINT; call `ready` once connections are accepted.
 
+    With a port it listens on 127.0.0.1 too, where logins need their password (SCRAM).
     Returns 0, or 130 after SIGINT. Raises EmbeddedFailed when the server does not start, ends by
     itself, or the folder is served already. To be called from the main thread.
     """
@@ -71,7 +73,7 @@ def serve(data_dir: Path, ready: Callable[[Served], None]) -> int:
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with running(data_dir) as (served, child):
+        with running(data_dir, port=port) as (served, child):
             ready(served)
             while not asked.wait(0.2):
                 if child.poll() is not None:
@@ -84,7 +86,7 @@ def serve(data_dir: Path, ready: Callable[[Served], None]) -> int:
 
 @contextmanager
 def running(
-    data_dir: Path, *, settings: Mapping[str, str] | None = None
+    data_dir: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Served, subprocess.Popen[bytes]]]:
     """The server of `data_dir` while the body runs; the folder and its cluster are made if missing.
 
@@ -102,9 +104,10 @@ def running(
         _initialise(data_dir, account)
         _stop_orphan(data_dir, account)
         sockets = _socket_folder(data_dir, account)
-        child = _start(data_dir, sockets, account, settings or {})
+        listen = {"listen_addresses": "127.0.0.1" if port else "", "port": str(port or PORT)}
+        child = _start(data_dir, sockets, account, listen | dict(settings or {}))
         try:
-            dsn = _wait(data_dir, sockets, child)
+            dsn = _wait(data_dir, sockets, port or PORT, child)
             yield Served(dsn, child.pid, str(data_dir)), child
         finally:
             _stop(child)
@@ -123,7 +126,8 @@ def _initialise(data_dir: Path, account: Account) -> None:
         raise EmbeddedFailed(f"{data_dir} holds other files", hint="name an empty folder")
     cluster = data_dir / ".making"
     shutil.rmtree(cluster, ignore_errors=True)
-    _run(["initdb", "-D", str(cluster), "-U", ADMIN, "--auth=trust", "--encoding=UTF8",
+    _run(["initdb", "-D", str(cluster), "-U", ADMIN, "--auth-local=trust",
+          "--auth-host=scram-sha-256", "--encoding=UTF8",
           "--locale=C", "--no-instructions"], data_dir, account)  # fmt: skip
     for path in sorted(cluster.iterdir(), key=lambda path: path.name == "PG_VERSION"):
         path.rename(data_dir / path.name)
@@ -150,7 +154,6 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """The postmaster as a child in a session of its own, so that Ctrl-C reaches only us."""
     given = {
-        "listen_addresses": "",
         "unix_socket_directories": str(sockets),
         "unix_socket_permissions": "0700",
         **settings,
@@ -164,9 +167,9 @@ def _start(
         )  # fmt: skip
 
 
-def _wait(data_dir: Path, sockets: Path, child: subprocess.Popen[bytes]) -> str:
+def _wait(data_dir: Path, sockets: Path, port: int, child: subprocess.Popen[bytes]) -> str:
     """The administrator's DSN, once the server answers and its database is there."""
-    base = f"postgresql://{ADMIN}@/{{}}?host={quote(str(sockets), safe='')}"
+    base = f"postgresql://{ADMIN}@/{{}}?host={quote(str(sockets), safe='')}&port={port}"
     deadline = monotonic() + START_TIMEOUT_S
     while monotonic() < deadline:
         if child.poll() is not None:

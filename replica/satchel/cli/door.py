@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+class ReaderGone(Exception):
+    """Who read our stdout has closed it: what was to be done is done, nobody wants to hear it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Globals:
     """The options that every command takes, before the noun or after the verb; None = not said."""
@@ -64,13 +68,18 @@ class Door:
         return self._console(sys.stderr)
 
     def answer(self, answer: Any) -> None:
-        """Print an answer: one JSON document, or a table at a terminal."""
-        if self.json:
-            sys.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
-            return
-        from satchel.cli.render import render
+        """Print an answer: one JSON document, or a table at a terminal. Raises ReaderGone."""
+        try:
+            if self.json:
+                sys.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
+            else:
+                from satchel.cli.render import render
 
-        render(self.console, answer)
+                render(self.console, answer)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            # Not an OSError any more: typer would make exit code 1 of that.
+            raise ReaderGone from error
 
     def note(self, text: str) -> None:
         """A remark on stderr, unless --quiet."""

@@ -13,7 +13,7 @@ import typer
 
 from satchel import __version__
 from satchel.cli.command import GLOBAL_NAMES, GLOBAL_PARAMETERS, Loader, group, lazy, plainly_parsed
-from satchel.cli.door import Globals
+from satchel.cli.door import Globals, ReaderGone
 from satchel.cli.failures import report
 from satchel.tools import catalog
 from satchel.tools.tool import Tool
@@ -31,7 +31,7 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         exit_code = INTERRUPTED
-    except BrokenPipeError:
+    except (ReaderGone, BrokenPipeError):
         exit_code = _quiet_pipe()
     except Exception as error:  # noqa: BLE001 (the last door: each error is shown with its code)
         as_json = "--json" in given or not sys.stdout.isatty()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -51,8 +52,10 @@ async def _serve(settings: Settings) -> None:
         on_call_tool=host.call_tool,
     )
     try:
+        # A print that is still in Python's buffer would be flushed to the client at the end.
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            with redirect_stdout(sys.stderr):
+                await server.run(read, write, server.create_initialization_options())
     finally:
         await host.close()
 

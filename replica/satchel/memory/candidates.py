@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from satchel.memory.limits import CANDIDATES_MIN
+from satchel.memory.limits import CANDIDATES_MIN, FREQUENCY_MAX, SCANNED_ROWS_MAX
 from satchel.memory.lookup import build, columns
 from satchel.memory.query import Term
 from satchel_sync.tables import BY_NAME
@@ -40,12 +40,13 @@ class Source:
         return int(self.db.execute(f"SELECT count(*) FROM {self.kind}_fts_docsize").get)
 
     def frequency(self, term: Term) -> int:
-        """Rows that have the term, whoever sees them."""
+        """Rows that have the term, whoever sees them, up to FREQUENCY_MAX."""
         if term.kind == "literal":
-            sql = f"SELECT count(*) FROM {self.kind} AS t WHERE instr({LITERAL_TEXT[self.kind]}, ?)"
-            return int(self.db.execute(sql, (term.raw,)).get)
-        sql = f"SELECT count(*) FROM {self.kind}_fts WHERE {self.kind}_fts MATCH ?"
-        return int(self.db.execute(sql, (term.fts,)).get)
+            found, given = f"{self.kind} AS t WHERE instr({LITERAL_TEXT[self.kind]}, ?)", term.raw
+        else:
+            found, given = f"{self.kind}_fts WHERE {self.kind}_fts MATCH ?", term.fts
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {found} LIMIT {FREQUENCY_MAX})"
+        return int(self.db.execute(sql, (given,)).get)
 
     def by_keyword(self, terms: Sequence[Term]) -> list[Any]:
         """The rows that the index ranks first for any of these terms."""
@@ -104,9 +105,20 @@ class Source:
         return [build(self.row, values) for values in found]
 
 
-def by_text(source: Source, terms: Sequence[Term]) -> list[Any]:
-    """Everything that the words of the question find."""
+def by_text(source: Source, frequencies: Mapping[Term, int]) -> list[Any]:
+    """What the words of the question find; `frequencies` has the rarest term first.
+
+    Ranking costs time for each row that has any of the words, so common words are left out where
+    rarer ones have filled the measure; they still count in the score.
+    """
+    picked: list[Term] = []
+    rows = 0
+    for term, found in frequencies.items():
+        rows += found
+        if picked and rows > SCANNED_ROWS_MAX:
+            break
+        picked.append(term)
     return [
-        *source.by_keyword([term for term in terms if term.kind != "literal"]),
-        *source.by_literal([term for term in terms if term.kind == "literal"]),
+        *source.by_keyword([term for term in picked if term.kind != "literal"]),
+        *source.by_literal([term for term in frequencies if term.kind == "literal"]),
     ]

@@ -21,8 +21,12 @@ QUERY_CHARS_MAX = 200_000
 QUERY_TERMS_MAX = 48
 """Different terms of a query that are searched for; the rarest of a longer query stand for it."""
 HITS_MAX = 1_000
-CANDIDATES_MIN = 400
+CANDIDATES_MIN = 200
 """Candidates that each source gives before they are scored."""
+SCANNED_ROWS_MAX = 4_000
+"""Rows that the index ranks for one question: beyond that only the rarer terms find candidates."""
+FREQUENCY_MAX = 20_000
+"""A term in more rows than this counts as one in so many: it says nothing either way."""
 SNIPPET_CHARS = 280
 CHARS_PER_TOKEN = 4
 """The estimate behind `max_tokens`: four characters of JSON a token."""

@@ -83,7 +83,8 @@ def author(caller: Caller, agent: str | None) -> str | None:
 
 def _enter_space(db: Connection, caller: Caller, space: str, now_ms: int) -> None:
     if rows.get(db, SPACE, space) is None:
-        rows.insert(db, Space(name=space, created_at=now_ms))
+        # Bare, so that machines which meet a space independently make the same row.
+        rows.insert(db, Space(name=space))
         return
     rule = can_see(caller, "space", access="write")
     sql = f"SELECT 1 FROM space AS t WHERE t.name = :key AND {rule}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -24,8 +23,8 @@ _UNSPACED = re.compile(
 TERMS_LOOKED_UP_MAX = 128
 
 Kind = Literal["word", "prefix", "literal"]
-Spans = Callable[[str], list[tuple[int, int, str]]]
-"""Text -> (start byte, end byte, stem) of each token."""
+Span = tuple[int, int, str]
+"""Start byte, end byte and stem of a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +63,41 @@ class Query:
         return tuple(term for term in self.terms if term.kind == "literal")
 
 
-def tokenizer(db: Connection) -> Spans:
+class Tokenizer:
     """The tokenizer of the index, as this connection has it."""
-    tokenize = db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
 
-    def spans(text: str) -> list[tuple[int, int, str]]:
+    def __init__(self, db: Connection) -> None:
+        """Look it up; that is cheap."""
+        self._tokenize = db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
+
+    def spans(self, text: str) -> list[Span]:
+        """Each token with its place."""
         # The types of what comes back depend on the flags; with these it is such triples.
         return cast(
-            "list[tuple[int, int, str]]",
-            tokenize(text.encode(), DOCUMENT, None, include_colocated=False),
+            "list[Span]",
+            self._tokenize(text.encode(), DOCUMENT, None, include_colocated=False),
         )
 
-    return spans
+    def stems(self, text: str | None) -> tuple[str, ...]:
+        """The tokens alone."""
+        if not text:
+            return ()
+        found = self._tokenize(
+            text.encode(), DOCUMENT, None, include_offsets=False, include_colocated=False
+        )
+        return cast("tuple[str, ...]", tuple(found))
 
 
 DOCUMENT = 4
 """FTS5_TOKENIZE_DOCUMENT."""
 
 
-def parse(text: str, spans: Spans) -> Query:
+def parse(text: str, tokenizer: Tokenizer) -> Query:
     """Read a question; whatever its characters, this never fails."""
     encoded = text.encode()
     tokens = [
-        (stem, encoded[a:b].decode(), encoded[b : b + 1] == b"*") for a, b, stem in spans(text)
+        (stem, encoded[a:b].decode(), encoded[b : b + 1] == b"*")
+        for a, b, stem in tokenizer.spans(text)
     ]
     meant = [token for token in tokens if token[1].casefold() not in STOP_WORDS] or tokens
     terms: dict[str, Term] = {}
@@ -102,9 +113,7 @@ def parse(text: str, spans: Spans) -> Query:
         terms=tuple(terms.values())[:TERMS_LOOKED_UP_MAX],
         stems=tuple(stem for stem, _, _ in tokens),
         phrases=tuple(
-            stems
-            for phrase in _PHRASE.findall(text)
-            if len(stems := tuple(stem for _, _, stem in spans(phrase))) > 1
+            stems for phrase in _PHRASE.findall(text) if len(stems := tokenizer.stems(phrase)) > 1
         ),
         ids=tuple(dict.fromkeys(found.lower() for found in _ID.findall(text)))[:8],
     )

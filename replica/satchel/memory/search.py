@@ -19,7 +19,7 @@ from satchel.memory.limits import (
     QUERY_TERMS_MAX,
 )
 from satchel.memory.lookup import can_see, matches
-from satchel.memory.query import Query, Spans, Term, parse, tokenizer
+from satchel.memory.query import Query, Term, Tokenizer, parse
 from satchel.memory.scoring import Document, Weights, matters, parts, total
 from satchel.memory.snippet import cut
 from satchel.memory.turns import neighbours
@@ -132,8 +132,8 @@ def search(
     vector = embedder.embed_query(query) if embedder else None
     with replica.store.read() as db:
         wanted = wanted.settled(db, replica.caller)
-        spans = tokenizer(db)
-        asked = parse(query, spans)
+        tokenizer = Tokenizer(db)
+        asked = parse(query, tokenizer)
         meaning = _meaning(db, replica, embedder, vector)
         notices += _notices(db, replica, asked, wanted, meaning)
         scored = [
@@ -151,7 +151,7 @@ def search(
         ]
         kept = [one for one in scored if matters(one.parts, one.kind, meaning is not None)]
         kept.sort(key=lambda one: (-one.score, one.row.id))
-        hits = [_hit(db, replica, asked, spans, one, explain) for one in kept[:k]]
+        hits = [_hit(db, replica, asked, tokenizer, one, explain) for one in kept[:k]]
     shown, over = _within(hits, max_tokens)
     if over:
         notices.append(f"{over} more hits did not fit into max_tokens = {max_tokens}")
@@ -220,7 +220,8 @@ def _of_kind(
         where += " AND t.conversation_id = :conversation"
     params = {**caller.params, **wanted.params, "conversation": conversation}
     source = Source(db, kind, ROW_OF[kind], where, params)
-    terms, weights = _weighed(source, query)
+    terms = _frequencies(source, query)
+    weights = Weights.of(source.size(), {term.stem: found for term, found in terms.items()})
     rows = [*by_text(source, terms), *source.by_key(_ids(db, replica, query, kind))]
     if meaning is not None:
         rows += source.by_order(
@@ -228,21 +229,20 @@ def _of_kind(
         )
     found = {row.id: row for row in rows}
     cosines = meaning.pool.cosines(replica.ranking, meaning.vector, list(found)) if meaning else {}
-    spans, now = tokenizer(db), replica.now_ms()
+    tokenizer, now = Tokenizer(db), replica.now_ms()
     scored = []
     for key, row in found.items():
-        document = _document(row, kind, spans, now)
-        contributions = parts(query, terms, document, weights, cosines.get(key))
+        document = _document(row, kind, tokenizer, now)
+        contributions = parts(query, tuple(terms), document, weights, cosines.get(key))
         scored.append(_Scored(row, kind, contributions, total(contributions)))
     return scored
 
 
-def _weighed(source: Source, query: Query) -> tuple[list[Term], Weights]:
-    """The rarest terms that are there at all, and their weights."""
-    frequencies = {term: source.frequency(term) for term in query.terms}
-    there = [term for term in query.terms if frequencies[term]]
-    there = sorted(there, key=lambda term: frequencies[term])[:QUERY_TERMS_MAX]
-    return there, Weights.of(source.size(), {term.stem: frequencies[term] for term in there})
+def _frequencies(source: Source, query: Query) -> dict[Term, int]:
+    """The rarest terms that are there at all, rarest first, and in how many rows each is."""
+    found = {term: source.frequency(term) for term in query.terms}
+    there = sorted((term for term in found if found[term]), key=lambda term: found[term])
+    return {term: found[term] for term in there[:QUERY_TERMS_MAX]}
 
 
 def _ids(db: Connection, replica: Replica, query: Query, kind: str) -> list[str]:
@@ -252,10 +252,8 @@ def _ids(db: Connection, replica: Replica, query: Query, kind: str) -> list[str]
     ]
 
 
-def _document(row: Any, kind: str, spans: Spans, now_ms: int) -> Document:
-    def stems(part: str | None) -> tuple[str, ...]:
-        return tuple(stem for _, _, stem in spans(part)) if part else ()
-
+def _document(row: Any, kind: str, tokenizer: Tokenizer, now_ms: int) -> Document:
+    stems = tokenizer.stems
     if kind == "chatlog":
         age = now_ms - (row.said_at or now_ms)
         return Document(row.id, kind, stems(row.content), (), row.content or "", age_ms=age)
@@ -273,14 +271,19 @@ def _document(row: Any, kind: str, spans: Spans, now_ms: int) -> Document:
 
 
 def _hit(
-    db: Connection, replica: Replica, query: Query, spans: Spans, one: _Scored, explain: bool
+    db: Connection,
+    replica: Replica,
+    query: Query,
+    tokenizer: Tokenizer,
+    one: _Scored,
+    explain: bool,
 ) -> Hit:
     row, now = one.row, replica.now_ms()
     snippet = cut(
         row.content or "",
         {term.stem for term in query.words},
         [term.raw for term in query.literals],
-        spans,
+        tokenizer,
     )
     is_turn = one.kind == "chatlog"
     return Hit(

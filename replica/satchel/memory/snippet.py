@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from satchel.memory.limits import SNIPPET_CHARS
-from satchel.memory.query import Spans
+from satchel.memory.query import Tokenizer
 
 _SPACE = re.compile(r"\s+")
 
@@ -15,13 +15,13 @@ def cut(
     text: str,
     stems: Collection[str],
     literals: Collection[str],
-    spans: Spans,
+    tokenizer: Tokenizer,
     chars: int = SNIPPET_CHARS,
 ) -> str:
     """At most `chars` characters on one line, around most terms; "…" where text is left out."""
     if len(text) <= chars:
         return _SPACE.sub(" ", text).strip()
-    start = _start(_places(text, stems, literals, spans), len(text), chars)
+    start = _start(_places(text, stems, literals, tokenizer), len(text), chars)
     end = min(len(text), start + chars)
     start, end = _at_words(text, start, end)
     body = _SPACE.sub(" ", text[start:end]).strip()
@@ -29,11 +29,11 @@ def cut(
 
 
 def _places(
-    text: str, stems: Collection[str], literals: Collection[str], spans: Spans
+    text: str, stems: Collection[str], literals: Collection[str], tokenizer: Tokenizer
 ) -> list[int]:
     """Character positions where a term starts."""
     encoded = text.encode()
-    bytes_at = [start for start, _, stem in spans(text) if stem in stems]
+    bytes_at = [start for start, _, stem in tokenizer.spans(text) if stem in stems]
     places: list[int] = []
     byte = character = 0
     for at in bytes_at:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import ConfirmationNeeded, Conflict, InvalidInput
-from satchel.memory import ownership, text, view
+from satchel.memory import ownership, task_rows, text
 from satchel.memory.limits import (
     DEPENDS_ON_MAX,
     LEASE_MS_DEFAULT,
@@ -21,7 +21,7 @@ from satchel.memory.limits import (
 from satchel.memory.lookup import can_see, find, find_to_change, resolve, select
 from satchel.memory.moments import iso
 from satchel.memory.notify import notify
-from satchel.memory.task_order import ordered, reaches, waits_for
+from satchel.memory.task_order import ordered
 from satchel.memory.task_states import FINISHED, STATES, move
 from satchel.store import rows
 from satchel_sync.tables import TASK, Task
@@ -84,7 +84,7 @@ def create(
         )
         rows.insert(db, draft)
         _notify_owner(db, replica, draft)
-        return _view(db, replica, draft)
+        return task_rows.shown(db, replica, draft)
 
 
 def claim(
@@ -112,14 +112,16 @@ def claim(
                 hint="`task assign` gives it to another agent",
                 field="id",
             )
-        waiting = _waiting(db, held)
+        waiting = task_rows.waiting(db, held)
         if waiting:
             raise Conflict(
                 f"task {held.id} waits for {', '.join(waiting[:8])}",
                 hint="complete those first, or update `depends_on`",
                 field="depends_on",
             )
-        return _save(db, replica, held, status=status, claimed_by=who, lease_until=now + lease_ms)
+        return task_rows.save(
+            db, replica, held, status=status, claimed_by=who, lease_until=now + lease_ms
+        )
 
 
 def assign(replica: Replica, id: str, owner: str) -> dict[str, Any]:  # noqa: A002
@@ -156,12 +158,12 @@ def update(
     with replica.store.write(replica.actor) as db:
         held = find_to_change(db, replica.caller, Task, id)
         if parent is not None:
-            changes["parent_id"] = _parent(db, replica, held, parent)
+            changes["parent_id"] = task_rows.new_parent(db, replica, held, parent)
         if wanted is not None:
-            changes["depends_on"] = _needs(db, replica, held, wanted)
+            changes["depends_on"] = task_rows.new_needs(db, replica, held, wanted)
         if changes.get("owner_agent", held.claimed_by) != held.claimed_by:
             changes |= {"claimed_by": None, "lease_until": None}
-        shown = _save(db, replica, held, **changes)
+        shown = task_rows.save(db, replica, held, **changes)
         if "owner_agent" in changes and changes["owner_agent"] != held.owner_agent:
             _notify_owner(db, replica, replace(held, **changes))
         return shown
@@ -206,7 +208,7 @@ def reopen(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
 def get(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
     """One task. Raises NotFound or AmbiguousId."""
     with replica.store.read() as db:
-        return _view(db, replica, find(db, replica.caller, Task, id))
+        return task_rows.shown(db, replica, find(db, replica.caller, Task, id))
 
 
 def list_tasks(
@@ -239,7 +241,7 @@ def list_tasks(
         if parent is not None:
             params["parent"] = resolve(db, replica.caller, "task", parent)
         found = ordered(select(db, Task, where, params, f"ORDER BY t.id LIMIT {TASKS_MAX}"))
-        shown = [_view(db, replica, task) for task in found]
+        shown = [task_rows.shown(db, replica, task) for task in found]
     if ready:
         shown = [one for one in shown if one["ready"]]
     return {"items": shown[:limit], "total": len(shown)}
@@ -249,10 +251,10 @@ def tree(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
     """A task with `children`, and theirs. A cycle that a merge has made is cut where it closes."""
     with replica.store.read() as db:
         root = find(db, replica.caller, Task, id)
-        nodes = {root.id: {**_view(db, replica, root), "children": []}}
+        nodes = {root.id: {**task_rows.shown(db, replica, root), "children": []}}
         ring, truncated = [root.id], False
         while ring and not truncated:
-            children = _children(db, replica, ring)
+            children = task_rows.children(db, replica, ring)
             ring = []
             for child in children:
                 if child.id in nodes:
@@ -260,7 +262,7 @@ def tree(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
                 if len(nodes) >= TREE_NODES_MAX:
                     truncated = True
                     break
-                nodes[child.id] = {**_view(db, replica, child), "children": []}
+                nodes[child.id] = {**task_rows.shown(db, replica, child), "children": []}
                 nodes[child.parent_id or ""]["children"].append(nodes[child.id])
                 ring.append(child.id)
     return {**nodes[root.id], "truncated": truncated}
@@ -307,7 +309,7 @@ def _move(
         if verb == "reopen":
             changes |= {"completed_at": None, "claimed_by": None, "lease_until": None}
         changes |= _reason(held, status, reason)
-        shown = _save(db, replica, held, **changes)
+        shown = task_rows.save(db, replica, held, **changes)
         if status in FINISHED:
             _notify_asker(db, replica, replace(held, **changes))
         return shown
@@ -356,73 +358,6 @@ def _agent(replica: Replica, given: str | None) -> str:
             field="agent",
         )
     return who
-
-
-# ---- rows ---------------------------------------------------------------------------------------
-
-
-def _save(db: Connection, replica: Replica, held: Task, **changes: Any) -> dict[str, Any]:
-    rows.update(db, TASK, held.id, **changes)
-    return _view(db, replica, replace(held, **changes))
-
-
-def _view(db: Connection, replica: Replica, task: Task) -> dict[str, Any]:
-    """Every column, what it waits for, whether it can be started, whether its lease runs."""
-    waiting = _waiting(db, task)
-    leased = task.claimed_by is not None and (task.lease_until or 0) > replica.now_ms()
-    return {
-        "kind": "task",
-        **view.plain(task),
-        "waits_for": waiting,
-        "ready": task.status == "pending" and not waiting and not leased,
-        "leased": leased,
-    }
-
-
-def _waiting(db: Connection, task: Task) -> list[str]:
-    if task.depends_on is None or task.status in FINISHED:
-        return []
-    keys = json.dumps(text.stored_list(task.depends_on))
-    sql = "SELECT id, status FROM task WHERE id IN (SELECT value FROM json_each(?))"
-    found: list[Any] = db.execute(sql, (keys,)).fetchall()
-    return waits_for(task, dict(found))
-
-
-def _children(db: Connection, replica: Replica, parents: list[str]) -> list[Task]:
-    where = f"""t.parent_id IN (SELECT value FROM json_each(:parents))
-                AND {can_see(replica.caller, "task")}"""
-    params = {**replica.caller.params, "parents": json.dumps(parents)}
-    return ordered(select(db, Task, where, params))
-
-
-def _parent(db: Connection, replica: Replica, held: Task, given: str) -> str:
-    parent = resolve(db, replica.caller, "task", given)
-    if reaches(parent, held.id, _edges(db, "parent_id")):
-        raise InvalidInput(
-            f"task {parent} is {held.id} or a part of it: a task cannot be its own parent",
-            field="parent",
-        )
-    return parent
-
-
-def _needs(db: Connection, replica: Replica, held: Task, given: Sequence[str]) -> str | None:
-    keys = [resolve(db, replica.caller, "task", key) for key in given]
-    edges = _edges(db, "depends_on")
-    for key in keys:
-        if reaches(key, held.id, edges):
-            raise InvalidInput(
-                f"task {key} waits for {held.id} itself", hint="leave it out", field="depends_on"
-            )
-    return text.json_list(keys)
-
-
-def _edges(db: Connection, column: str) -> dict[str, list[str]]:
-    """Task -> parents or dependencies, seen or not: a cycle through a hidden task is one too."""
-    sql = f"SELECT id, {column} FROM task WHERE {column} IS NOT NULL"
-    found: list[Any] = db.execute(sql).fetchall()
-    if column == "parent_id":
-        return {key: [parent] for key, parent in found}
-    return {key: text.stored_list(stored) for key, stored in found}
 
 
 def _title(title: str) -> str:

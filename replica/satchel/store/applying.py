@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import apsw
 
 from satchel.store import journal, outbox, quarantine
-from satchel.store.codec import row_parameters, upsert
-from satchel_sync import merge
+from satchel.store.codec import upsert
+from satchel_sync import merge, restamp
 from satchel_sync.changes import Applied, Loser, Row, Version
 from satchel_sync.clock import observe
 from satchel_sync.merge import Verdict
@@ -43,17 +43,18 @@ def apply(
 ) -> Applied:
     """Store what wins, whole, and move the cursor; inside a write transaction, all sealed."""
     rows = merge.newest(rows)
-    plan = _decide(rows, _held(db, table, [row.key for row in rows]))
+    me = bytes(db.execute("SELECT replica_id FROM control").get)
+    plan = _decide(rows, _held(db, table, [row.key for row in rows]), me)
     conflicts = _journal(db, table, plan, now_ms)
     db.execute("UPDATE control SET applying = 1")
-    db.executemany(upsert(table), [row_parameters(row) for row in plan.winners.values()])
+    upsert(db, table, plan.winners.values())
     db.execute("UPDATE control SET applying = 0")
     outbox.mark_sent(db, table, rows)
     outbox.drop(db, table, (*plan.replaced, *plan.at_hub))
     quarantine.lift(db, table, plan.replaced)
     outbox.put(db, table, plan.newer_here)
     _follow_up(db, table, plan, now_ms)
-    _observe(db, rows, now_ms)
+    _observe(db, [*rows, *plan.winners.values()], now_ms)
     if plan.winners:
         outbox.bump(db)
     if cursor is not None:
@@ -82,7 +83,7 @@ def _held(db: apsw.Connection, table: Table, keys: Sequence[str]) -> dict[str, H
     }
 
 
-def _decide(rows: Sequence[Row], held: dict[str, Held]) -> Plan:
+def _decide(rows: Sequence[Row], held: dict[str, Held], me: bytes) -> Plan:
     plan = Plan()
     for row in rows:
         mine = held.get(row.key)
@@ -93,18 +94,22 @@ def _decide(rows: Sequence[Row], held: dict[str, Held]) -> Plan:
         if verdict.replaces:
             plan.winners[row.key] = row
             plan.replaced.append(row.key)
-            # A version that the hub has seen was journaled there when it lost.
-            if verdict is Verdict.REPLACE_CONCURRENT and (mine.queued or mine.quarantined):
+            unsent = mine.queued or mine.quarantined
+            own = unsent or mine.version.stamp.origin == me
+            if own and merge.lost_here(verdict, row.lineage, unsent):
                 plan.losers.append((row.key, row.stamp))
         elif verdict is Verdict.SAME:
             plan.at_hub.append(row.key)
+        elif verdict is Verdict.KEEP_BEATEN:
+            plan.winners[row.key] = restamp.lifted(row, mine.version, me)
+            plan.newer_here.append(row.key)
         elif not (mine.queued or mine.quarantined):
             plan.newer_here.append(row.key)
     return plan
 
 
 def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> int:
-    """Keep unsent edits of this machine that lose to a version they had not seen."""
+    """Keep edits of this machine that lose to a version which had not seen them."""
     kept = 0
     for key, winner in plan.losers:
         mine = outbox.row(db, table, key)
@@ -119,8 +124,8 @@ def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> No
     journal.scrub(db, table.name, scrubbed)
     if table is MEMORY:
         db.execute(
-            "INSERT INTO embed_queue(memory_id, since_ms) SELECT id, ?1 FROM json_each(?2)"
-            " JOIN memory ON id = value WHERE content IS NOT NULL AND NOT EXISTS ("
+            "INSERT INTO embed_queue(memory_id, since_ms) SELECT memory.id, ?1 FROM json_each(?2)"
+            " JOIN memory ON memory.id = value WHERE content IS NOT NULL AND NOT EXISTS ("
             " SELECT 1 FROM embedding AS e WHERE e.memory_id = memory.id"
             " AND e.content_hash IS memory.content_hash) ON CONFLICT(memory_id) DO NOTHING",
             (now_ms, json.dumps(list(plan.winners))),

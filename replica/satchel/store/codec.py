@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+import apsw
+
 from satchel_sync.changes import Row
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import EXTRA, Table, Value
@@ -27,19 +29,35 @@ def row_of(found: Sequence[Any]) -> Row:
 
 
 def row_parameters(row: Row) -> tuple[Any, ...]:
-    """The parameters of `upsert`."""
+    """A row as `row_columns` orders it."""
     return (row.key, *row.stamp, row.lineage, *row.values)
 
 
+def upsert(db: apsw.Connection, table: Table, rows: Iterable[Row]) -> None:
+    """Store rows whole, version and all, over whatever is there.
+
+    One statement for all of them: each statement that fires triggers makes FTS5 flush what it has
+    gathered, which is seven times slower row by row.
+    """
+    create, stage, store, clear = _upsert(table)
+    db.execute(create)
+    db.executemany(stage, (row_parameters(row) for row in rows))
+    db.execute(store)
+    db.execute(clear)
+
+
 @cache
-def upsert(table: Table) -> str:
-    """Store a row whole, version and all, over whatever is there."""
-    names = ("life", "hlc", "origin", "digest", "lineage", *table.names, EXTRA)
-    marks = ", ".join("?" * (len(names) + 1))
-    settings = ", ".join(f"{name} = excluded.{name}" for name in names)
+def _upsert(table: Table) -> tuple[str, str, str, str]:
+    columns = row_columns(table)
+    names = columns.split(", ")
+    staged = f"temp.{table.name}_page"
+    settings = ", ".join(f"{name} = excluded.{name}" for name in names[1:])
     return (
-        f"INSERT INTO {table.name}({table.key}, {', '.join(names)}) VALUES({marks})"
-        f" ON CONFLICT({table.key}) DO UPDATE SET {settings}"
+        f"CREATE TEMP TABLE IF NOT EXISTS {table.name}_page({columns})",
+        f"INSERT INTO {staged} VALUES({', '.join('?' * len(names))})",
+        f"INSERT INTO main.{table.name}({columns}) SELECT {columns} FROM {staged} WHERE true"
+        f" ON CONFLICT({table.key}) DO UPDATE SET {settings}",
+        f"DELETE FROM {staged}",
     )
 
 

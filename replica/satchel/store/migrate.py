@@ -94,14 +94,10 @@ def _backup(db: apsw.Connection, path: Path, number: int) -> None:
         return
     folder = path.parent / "backups"
     target = folder / f"{path.stem}-schema-{number:04}.db"
-    draft = target.with_suffix(f".{os.getpid()}.draft")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
-        _copy(path, draft)
-        draft.replace(target)
+        _copy(path, target)
     except (OSError, apsw.Error) as error:
-        draft.unlink(missing_ok=True)
         raise StoreUnusable(
             f"no backup of {path} could be made in {folder}, so it was not migrated: {error}",
             hint="free some disk space, or let this user write to that folder",
@@ -109,16 +105,22 @@ def _backup(db: apsw.Connection, path: Path, number: int) -> None:
 
 
 def _copy(path: Path, target: Path) -> None:
+    """Copy a database, private and whole: the name appears when everything is in it."""
+    draft = target.with_suffix(f".{os.getpid()}.draft")
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
     source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    copy = apsw.Connection(str(target))
+    copy = apsw.Connection(str(draft))
     try:
         with copy.backup("main", source, "main") as backup:
             while not backup.done:
                 backup.step(BACKUP_PAGES)
-        copy.execute("PRAGMA journal_mode = DELETE")
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        copy.close()
+        draft.replace(target)
     finally:
         copy.close()
         source.close()
+        draft.unlink(missing_ok=True)
 
 
 def _number(db: apsw.Connection) -> int:

@@ -62,12 +62,10 @@ def _superseded(
 
 def _lift(db: apsw.Connection, table: Table, row: Row, winner: Version) -> bool:
     """Stamp a row above a version that it builds on, if it still is the row that was sent."""
-    life, hlc = restamp.lifted(row, winner)
-    # The winner stays in the lineage: the hub must see that this version builds on it.
-    lineage = extend(extend(row.lineage, winner.stamp), row.stamp)
-    if not _restamp(db, table, row, life, hlc, lineage):
+    lifted = restamp.lifted(row, winner, row.stamp.origin)
+    if not _restamp(db, table, row, lifted.stamp.life, lifted.stamp.hlc, lifted.lineage):
         return False
-    db.execute("UPDATE clock SET last = max(last, ?)", (hlc,))
+    db.execute("UPDATE clock SET last = max(last, ?)", (lifted.stamp.hlc,))
     return True
 
 

@@ -45,6 +45,12 @@ BEGIN
 END
 $$;
 
+-- The hub's clock, for whoever may enter at all.
+CREATE FUNCTION satchel_api.now_ms() RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT satchel.now_ms()
+$$;
+
 CREATE FUNCTION satchel_api.bound(_attempt text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
 DECLARE

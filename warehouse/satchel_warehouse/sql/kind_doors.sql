@@ -15,15 +15,17 @@ END
 $$;
 
 -- Merges what was copied in: the highest version of each key, set-based, under the tenant's lock.
+-- Held rows are looked up by key, one by one: a plan made while a table was empty must not read it
+-- from end to end for each arriving row.
 CREATE FUNCTION satchel_api.push_end_@kind@(_attempt text, _schema integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = satchel, pg_catalog, pg_temp
-SET work_mem = '64MB' SET jit = off AS $body$
+SET work_mem = '64MB' SET jit = off SET enable_seqscan = off AS $body$
 DECLARE
     me record := satchel.caller(_attempt);
     ahead constant bigint := 5::bigint * 60 * 1000 << 16;
     now bigint;
-    changes regclass;
+    _changes regclass;
     answer jsonb;
     expected bigint;
     written bigint;
@@ -32,7 +34,7 @@ BEGIN
     -- In a statement of its own: the next one then sees everything that is committed.
     PERFORM satchel.lock_tenant(me.tenant);
     now := satchel.now_ms();
-    changes := satchel.change_sequence(me.tenant);
+    _changes := satchel.change_sequence(me.tenant);
     PERFORM set_config('satchel.door', 'push', true);
     WITH best AS MATERIALIZED (
         SELECT DISTINCT ON (row_key) * FROM (
@@ -50,19 +52,23 @@ BEGIN
                     THEN 'future'
                 ELSE satchel.verdict(t.life, t.hlc, t.origin, t.digest, t.lineage,
                                      b.life, b.hlc, b.origin, b.digest, b.lineage)
-            END AS verdict,
-            satchel.hex(b.life, b.hlc, b.origin, b.digest) AS pushed
-        FROM best b LEFT JOIN satchel.@kind@ t ON t.tenant = me.tenant AND t.@key@ = b.row_key
+            END AS verdict
+        FROM best b LEFT JOIN LATERAL (
+            SELECT h.life, h.hlc, h.origin, h.digest, h.lineage FROM satchel.@kind@ h
+            WHERE h.tenant = me.tenant AND h.@key@ = b.row_key LIMIT 1
+        ) AS t ON true
     ), lost AS (
         INSERT INTO satchel.conflict
-        SELECT me.tenant, '@kind@', j.key, j.pushed, i.lineage, @content_i@,
+        SELECT me.tenant, '@kind@', j.key, satchel.hex(i.life, i.hlc, i.origin, i.digest),
+            i.lineage, @content_i@,
             satchel.hex(j.life, j.hlc, j.origin, j.digest), 'push', now, me.replica_id
         FROM judged j JOIN pg_temp.incoming_@kind@ i ON i.ctid = j.place
         JOIN satchel.@kind@ t ON t.tenant = me.tenant AND t.@key@ = j.key
         WHERE j.verdict = 'keep concurrent' AND @journaled_i@
         UNION ALL
         SELECT me.tenant, '@kind@', j.key, satchel.hex(j.life, j.hlc, j.origin, j.digest),
-            t.lineage, @content_t@, j.pushed, 'push', now, me.replica_id
+            t.lineage, @content_t@, satchel.hex(i.life, i.hlc, i.origin, i.digest), 'push', now,
+            me.replica_id
         FROM judged j JOIN pg_temp.incoming_@kind@ i ON i.ctid = j.place
         JOIN satchel.@kind@ t ON t.tenant = me.tenant AND t.@key@ = j.key
         WHERE j.verdict = 'replace concurrent' AND @journaled_t@
@@ -72,7 +78,7 @@ BEGIN
         INSERT INTO satchel.@kind@ AS t (tenant, @key@, @names@, extra,
             life, hlc, origin, digest, lineage, change_seq, schema_ver, received_at, pushed_by)
         SELECT me.tenant, i.@key@, @names_i@, i.extra,
-            i.life, i.hlc, i.origin, i.digest, i.lineage, nextval(changes), _schema, now,
+            i.life, i.hlc, i.origin, i.digest, i.lineage, nextval(_changes), _schema, now,
             me.replica_id
         FROM judged j JOIN pg_temp.incoming_@kind@ i ON i.ctid = j.place
         WHERE j.verdict IN ('new', 'replace', 'replace concurrent')

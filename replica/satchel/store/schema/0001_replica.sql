@@ -228,6 +228,7 @@ CREATE VIRTUAL TABLE memory_fts USING fts5(
   content = 'memory', content_rowid = 'row',
   tokenize = 'porter unicode61 remove_diacritics 2'
 );
+INSERT INTO memory_fts(memory_fts, rank) VALUES('hashsize', 8388608);
 
 CREATE TABLE relationship (
   row INTEGER PRIMARY KEY,
@@ -345,6 +346,7 @@ CREATE VIRTUAL TABLE chatlog_fts USING fts5(
   content = 'chatlog', content_rowid = 'row',
   tokenize = 'porter unicode61 remove_diacritics 2'
 );
+INSERT INTO chatlog_fts(chatlog_fts, rank) VALUES('hashsize', 8388608);
 
 CREATE TABLE history (
   row INTEGER PRIMARY KEY,

@@ -1,0 +1,278 @@
+"""The one place where a replica meets the warehouse: composes a sync, runs its administration.
+
+Everything of the warehouse is imported inside the functions: a laptop that never syncs never loads
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import ConfigInvalid, EngineUnavailable
+from satchel.memory.moments import iso
+from satchel.replica import DATABASE_FILE
+from satchel.store import attempts, journal
+from satchel.store import quarantine as gate
+from satchel.store.connection import SYSTEM_CLOCK, Store
+from satchel.store.endpoint import SqliteReplica
+from satchel.store.status import Waiting, waiting
+from satchel_sync.errors import SyncBusy
+from satchel_sync.session import Progress, silent, sync
+from satchel_sync.tables import BY_NAME
+
+if TYPE_CHECKING:
+    from satchel.config import Settings
+    from satchel_sync.changes import Loser
+    from satchel_warehouse.endpoint import WarehouseHub
+
+LOCK_FILE = "sync.lock"
+
+
+def sync_once(
+    settings: Settings, *, adopt: bool = False, progress: Progress = silent
+) -> dict[str, Any]:
+    """Reconcile this replica with its warehouse once and return the report (`exit` in it).
+
+    Raises ConfigInvalid without a DSN, SyncError and its family when the two may not talk.
+    """
+    with hub_of(settings) as hub, one_sync(settings.home), opened(settings) as store:
+        replica = SqliteReplica(store, adopt=adopt, version=version())
+        report = sync(replica, hub, SYSTEM_CLOCK, progress)
+        with store.read() as db:
+            return report | lag(waiting(db), store.now_ms())
+
+
+def sync_status(settings: Settings) -> dict[str, Any]:
+    """What waits to be sent, what is held back, how the last sync went."""
+    with opened(settings) as store, store.read() as db:
+        found = waiting(db)
+        latest = attempts.reports(db, 1)
+        hub = attempts.hub_id(db)
+        report = {name: value for name, value in latest[0].items() if name != "at_ms"} if latest else {}
+        return {
+            "replica_id": store.replica_id.hex(),
+            "hub_id": hub.hex() if hub else None,
+            "pending": found.pending,
+            "quarantined": found.quarantined,
+            "conflicts": found.conflicts,
+            **lag(found, store.now_ms()),
+            "last_sync": iso(found.last_sync_ms) if found.last_sync_ms else None,
+            "last_report": report or None,
+        }
+
+
+def conflicts(settings: Settings) -> list[dict[str, Any]]:
+    """The versions that lost on this machine, oldest first, with their content."""
+    with opened(settings) as store, store.read() as db:
+        return [_conflict(loser) for loser in journal.listed(db)]
+
+
+def quarantine(settings: Settings) -> list[dict[str, Any]]:
+    """Rows that stay here until they are changed: kind, key, column, reason, since when."""
+    with opened(settings) as store, store.read() as db:
+        return [
+            {"kind": row.kind, "key": row.key, "column": row.column, "reason": row.reason,
+             "at": iso(row.at_ms)}
+            for row in gate.listed(db)
+        ]  # fmt: skip
+
+
+def clock_offset_ms(settings: Settings) -> int:
+    """This machine's clock minus the warehouse's, in ms; opens no attempt.
+
+    Raises ConfigInvalid without a DSN, SyncError's family when the warehouse does not answer.
+    """
+    with hub_of(settings) as hub:
+        asked_ms = SYSTEM_CLOCK.now_ms()
+        theirs_ms = hub.now_ms()
+        return (asked_ms + SYSTEM_CLOCK.now_ms()) // 2 - theirs_ms
+
+
+def warehouse_init(settings: Settings) -> dict[str, Any]:
+    """Make roles, schemas and functions in the database that the admin DSN names."""
+    from satchel_warehouse import admin
+
+    return _status(admin.init(admin_dsn(settings), policy=settings.network_policy()))
+
+
+def warehouse_migrate(settings: Settings) -> dict[str, Any]:
+    """Bring the warehouse to this version."""
+    from satchel_warehouse import admin
+
+    return _status(admin.migrate(admin_dsn(settings), policy=settings.network_policy()))
+
+
+def warehouse_status(settings: Settings) -> dict[str, Any]:
+    """The warehouse's version, rows by kind and machines."""
+    from satchel_warehouse import admin
+
+    return _status(admin.status(admin_dsn(settings), policy=settings.network_policy()))
+
+
+def warehouse_grant(
+    settings: Settings, name: str, *, password_file: Path | None = None
+) -> dict[str, Any]:
+    """Make a login for replicas. Its password is read from a file, or made up and told once."""
+    from satchel_warehouse import admin
+
+    given = _password(password_file) if password_file else None
+    policy = settings.network_policy()
+    grant = admin.grant_replica(admin_dsn(settings), name, password=given, policy=policy)
+    told = {} if given else {"password": grant.password}
+    return {"login": grant.login, "tenant": grant.tenant, **told}
+
+
+def warehouse_serve_embedded(
+    folder: Path, *, on_ready: Callable[[dict[str, Any]], None], port: int | None = None
+) -> int:
+    """Serve a Postgres of our own in the foreground; `on_ready` gets {dsn, pid, data_dir}."""
+    serve = _embedded()
+    return int(serve(folder, lambda served: on_ready(asdict(served)), port=port))
+
+
+@contextmanager
+def embedded_warehouse(folder: Path) -> Iterator[str]:
+    """A Postgres of our own while the body runs; yields its administrator's DSN."""
+    _embedded()
+    from satchel_warehouse.serve_embedded import running
+
+    with running(folder) as (served, _):
+        yield str(served.dsn)
+
+
+def hub_of(settings: Settings) -> WarehouseHub:
+    """The warehouse that the settings name; it connects when first used."""
+    if not settings.warehouse_dsn:
+        raise ConfigInvalid(
+            "no warehouse is configured",
+            hint='name it: SATCHEL_WAREHOUSE_DSN, or [warehouse] dsn = "postgresql://…"',
+            field="warehouse.dsn",
+        )
+    try:
+        from satchel_warehouse.endpoint import WarehouseHub
+    except ImportError as error:
+        raise EngineUnavailable(
+            f"the warehouse part is not installed: {error.name} is missing",
+            hint="pip install 'satchel[warehouse]'",
+        ) from error
+    return WarehouseHub(settings.warehouse_dsn, policy=settings.network_policy())
+
+
+def admin_dsn(settings: Settings) -> str:
+    """The DSN of the warehouse's owner. Raises ConfigInvalid when none is named."""
+    if not settings.warehouse_admin_dsn:
+        raise ConfigInvalid(
+            "no administrator's DSN is configured",
+            hint='name it: SATCHEL_WAREHOUSE_ADMIN_DSN, or [warehouse] admin_dsn = "postgresql://…"',
+            field="warehouse.admin_dsn",
+        )
+    _embedded_or_hint()
+    return settings.warehouse_admin_dsn
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Store]:
+    """This replica's store, closed afterwards."""
+    store = Store.open(settings.home / DATABASE_FILE, durability=settings.durability)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def one_sync(home: Path) -> Iterator[None]:
+    """One sync of a file at a time, by a lock that the kernel releases however we end.
+
+    Raises SyncBusy.
+    """
+    import fasteners
+
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = fasteners.InterProcessLock(home / LOCK_FILE)
+    if not lock.acquire(blocking=False):
+        raise SyncBusy("another sync of this replica is running", hint="wait for it to end")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def lag(found: Waiting, now_ms: int) -> dict[str, Any]:
+    """Seconds since the oldest unsent write and since the last finished sync; None = none."""
+
+    def seconds(since_ms: int | None) -> float | None:
+        return None if since_ms is None else max(0, now_ms - since_ms) / 1000
+
+    return {
+        "oldest_unsent_s": seconds(found.oldest_unsent_ms),
+        "lag_s": seconds(found.last_sync_ms),
+    }
+
+
+def version() -> str:
+    """The program's version, for the hub's records."""
+    import satchel
+
+    return satchel.__version__
+
+
+def _conflict(loser: Loser) -> dict[str, Any]:
+    names = (*BY_NAME[loser.kind].names, "extra")
+    content = {
+        name: value
+        for name, value in zip(names, loser.row.values, strict=True)
+        if value is not None and not isinstance(value, bytes)
+    }
+    return {
+        "kind": loser.kind,
+        "key": loser.row.key,
+        "version": loser.row.stamp.hex(),
+        "winner": loser.winner.hex(),
+        "path": loser.path,
+        "at": iso(loser.at_ms),
+        "content": content,
+    }
+
+
+def _status(status: Any) -> dict[str, Any]:
+    found = asdict(status)
+    for machine in found["machines"]:
+        for name in ("first_seen", "last_seen", "revoked_at"):
+            if machine[name] is not None:
+                machine[name] = iso(machine[name])
+    return found
+
+
+def _password(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(
+            f"the password file {path} cannot be read: {error}", field="password_file"
+        ) from error
+    if not text:
+        raise ConfigInvalid(f"the password file {path} is empty", field="password_file")
+    return text
+
+
+def _embedded() -> Any:
+    _embedded_or_hint()
+    from satchel_warehouse.serve_embedded import serve
+
+    return serve
+
+
+def _embedded_or_hint() -> None:
+    """Raise EngineUnavailable with the advice when the warehouse extra is not installed."""
+    try:
+        import satchel_warehouse.admin  # noqa: F401
+    except ImportError as error:
+        raise EngineUnavailable(
+            f"the warehouse part is not installed: {error.name} is missing",
+            hint="pip install 'satchel[warehouse]'",
+        ) from error

@@ -1,0 +1,50 @@
+"""How far a replica is behind its hub, for `sync status` and every report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import apsw
+
+from satchel.store import attempts
+from satchel_sync import clock
+from satchel_sync.tables import BY_NAME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What waits here: rows by kind, the oldest of them, rows held back, journal entries."""
+
+    pending: dict[str, int]
+    oldest_unsent_ms: int | None
+    quarantined: int
+    conflicts: int
+    last_sync_ms: int | None
+
+
+def waiting(db: apsw.Connection) -> Waiting:
+    """Count what waits; the oldest is told by the wall time inside the rows' own stamps."""
+    pending = {
+        str(kind): int(count)
+        for kind, count in db.execute("SELECT kind, count(*) FROM outbox GROUP BY kind")
+    }
+    latest = attempts.reports(db, 1)
+    return Waiting(
+        pending=pending,
+        oldest_unsent_ms=_oldest(db, list(pending)),
+        quarantined=int(db.execute("SELECT count(*) FROM quarantine").get),
+        conflicts=int(db.execute("SELECT count(*) FROM conflict").get),
+        last_sync_ms=int(latest[0]["at_ms"]) if latest else None,
+    )
+
+
+def _oldest(db: apsw.Connection, kinds: list[str]) -> int | None:
+    oldest = [
+        db.execute(
+            f"SELECT min(hlc) FROM {kind} WHERE {BY_NAME[kind].key} IN"
+            " (SELECT key FROM outbox WHERE kind = ?)",
+            (kind,),
+        ).get
+        for kind in kinds
+    ]
+    return min((clock.wall_ms(int(hlc)) for hlc in oldest if hlc is not None), default=None)

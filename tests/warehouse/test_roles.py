@@ -1,0 +1,199 @@
+"""A replica's login can do what the doors do, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from fix_hub import HubWorld, hello_of, row_of, titled
+
+from satchel_sync.errors import HubRefused
+from satchel_sync.tables import MEMORY
+from satchel_warehouse import admin
+from satchel_warehouse.endpoint import WarehouseHub
+from satchel_warehouse.errors import (
+    DsnInvalid,
+    WarehouseError,
+    WarehouseReadOnly,
+    WarehouseReconcile,
+    WarehouseRefused,
+    WarehouseUnreachable,
+    WarehouseVersionsDiffer,
+)
+
+FORBIDDEN = [
+    "SELECT * FROM satchel.memory",
+    "SELECT * FROM satchel.login",
+    "INSERT INTO satchel.memory (id) VALUES ('x')",
+    "UPDATE satchel.memory SET title = 'x'",
+    "DELETE FROM satchel.memory",
+    "TRUNCATE satchel.memory",
+    "ALTER TABLE satchel.memory DISABLE TRIGGER ALL",
+    "COPY satchel.memory TO STDOUT",
+    "SELECT satchel.now_ms()",
+    "SELECT satchel.add_tenant('mine')",
+    "SELECT nextval('satchel.change_seq_1')",
+    "CREATE TEMPORARY TABLE incoming_memory (id text)",
+    "CREATE TABLE satchel.mine (id text)",
+    "CREATE FUNCTION satchel_api.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "SET ROLE satchel_owner",
+    "CREATE ROLE another LOGIN",
+]
+
+
+@pytest.fixture(scope="module")
+def session(world: HubWorld) -> psycopg.Connection[Any]:
+    return world.psql(world.login())
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_a_replica_login_may_not(session: psycopg.Connection[Any], statement: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        session.execute(statement.encode())
+
+
+def test_the_incoming_table_takes_rows_and_shows_none(world: HubWorld) -> None:
+    world.replica(40)
+    session = world.psql(world.hubs[-1]._dsn)
+    with session.transaction():
+        session.execute("SELECT satchel_api.push_begin_memory(%s)", (f"attempt-{world.attempts}",))
+        session.execute("INSERT INTO pg_temp.incoming_memory (id) VALUES ('x')")
+        for statement in ("SELECT * FROM pg_temp.incoming_memory", "CREATE TEMP TABLE a (b int)"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), session.transaction():
+                session.execute(statement.encode())
+        raise psycopg.Rollback
+
+
+def test_push_end_needs_the_table_that_push_begin_made(world: HubWorld) -> None:
+    """A superuser can make a look-alike; the door does not read it as the owner."""
+    hub = WarehouseHub(world.dsn)
+    world.hubs.append(hub)
+    world.hello(hub, 41)
+    session = world.psql()
+    session.execute("CREATE TEMP TABLE incoming_memory (LIKE satchel.memory)")
+    with pytest.raises(psycopg.Error, match="push_end without push_begin"):
+        session.execute(
+            "SELECT satchel_api.push_end_memory(%s, 1)", (f"attempt-{world.attempts}",)
+        )
+
+
+def test_a_tenant_sees_its_own_rows_only(world: HubWorld) -> None:
+    ours, theirs = world.replica(42), world.replica(43, tenant="other")
+    row = row_of(MEMORY, "same-key", titled(MEMORY, title="ours"))
+    other = row_of(MEMORY, "same-key", titled(MEMORY, title="theirs"))
+    ours.push(MEMORY, [row])
+    assert theirs.bound()["memory"] == 0
+    assert theirs.fetch(MEMORY, ["same-key"]) == []
+    theirs.push(MEMORY, [other])
+    assert [found.values for found in theirs.pull(MEMORY, 0, 10**6).rows] == [other.values]
+    assert [found.values for found in ours.fetch(MEMORY, ["same-key"])] == [row.values]
+    assert theirs.manifest(MEMORY, range(256)) == {"same-key": other.stamp}
+    assert sum(count for count, _ in theirs.digests({"memory": []})["memory"].buckets.values()) == 1
+
+
+def test_row_level_security_holds_where_a_door_forgets_the_tenant(world: HubWorld) -> None:
+    ours, _ = world.replica(44), world.replica(45, tenant="third")
+    ours.push(MEMORY, [row_of(MEMORY, "row-level", titled(MEMORY, title="ours"))])
+    world.psql().execute(
+        "CREATE FUNCTION satchel_api.careless() RETURNS bigint LANGUAGE sql SECURITY DEFINER"
+        " AS 'SELECT count(*) FROM satchel.memory';"
+        "ALTER FUNCTION satchel_api.careless() OWNER TO satchel_owner"
+    )
+    sees = [
+        world.psql(hub._dsn).execute("SELECT satchel_api.careless()").fetchone()
+        for hub in world.hubs[-2:]
+    ]
+    world.psql().execute("DROP FUNCTION satchel_api.careless()")
+    assert sees[0] is not None
+    assert sees[0][0] > 0
+    assert sees[1] == (0,)
+
+
+def test_an_attempt_of_another_login_is_no_key(world: HubWorld) -> None:
+    world.replica(46)
+    attempt = f"attempt-{world.attempts}"
+    other = world.psql(world.login())
+    with pytest.raises(psycopg.Error, match="no open attempt of this login"):
+        other.execute("SELECT satchel_api.bound(%s)", (attempt,))
+
+
+def test_a_replica_id_is_bound_to_its_first_login(world: HubWorld) -> None:
+    world.replica(47)
+    with WarehouseHub(world.login()) as thief, pytest.raises(WarehouseRefused, match="another login"):
+        thief.hello(hello_of(47, "stolen"))
+
+
+def test_a_revoked_replica_is_refused_everywhere(world: HubWorld) -> None:
+    hub = world.replica(48)
+    assert admin.revoke_replica(world.dsn, b"\x30" * 16)
+    for call in (hub.bound, lambda: world.hello(hub, 48)):
+        with pytest.raises(HubRefused) as caught:
+            call()
+        assert caught.value.exit_code == 4
+    assert not admin.revoke_replica(world.dsn, b"\xfe" * 16)
+
+
+def test_a_login_without_a_grant_here_is_refused(world: HubWorld) -> None:
+    dsn = world.login()
+    world.psql().execute("DELETE FROM satchel.login WHERE role_name = %s", (world.logins[-1],))
+    with WarehouseHub(dsn) as hub, pytest.raises(WarehouseRefused, match="was granted no replica"):
+        hub.hello(hello_of(49, "no-grant"))
+
+
+def test_hellos_that_do_not_fit(world: HubWorld) -> None:
+    hello = hello_of(50, "misfit")
+    with WarehouseHub(world.login()) as hub:
+        with pytest.raises(WarehouseVersionsDiffer):
+            hub.hello(replace(hello, protocol=99))
+        with pytest.raises(WarehouseReconcile):
+            hub.hello(replace(hello, hub_id=b"\x07" * 16))
+        with pytest.raises(WarehouseRefused, match="hello comes first"):
+            hub.bound()
+    assert "50" * 16 not in {machine.replica_id for machine in admin.status(world.dsn).machines}
+
+
+def test_a_read_only_hub_is_exit_10(world: HubWorld) -> None:
+    hub = world.replica(51)
+    world.psql().execute(
+        f"ALTER ROLE {world.logins[-1]} SET default_transaction_read_only = on".encode()
+    )
+    hub.close()
+    with pytest.raises(WarehouseReadOnly) as caught:
+        world.hello(hub, 51)
+    assert caught.value.exit_code == 10
+
+
+@pytest.mark.parametrize(
+    ("dsn", "error", "exit_code"),
+    [
+        ("postgresql://u@127.0.0.1:1/x", WarehouseUnreachable, 10),
+        ("host=/nowhere dbname=x password=hunter2", WarehouseUnreachable, 10),
+        ("postgresql://u:hunter2@example.invalid/x", WarehouseRefused, 4),
+        ("postgresql://u:hunter2@h/x?oops=1", DsnInvalid, 2),
+        ("hunter2 is no dsn", DsnInvalid, 2),
+    ],
+)
+def test_a_dsn_that_leads_nowhere(dsn: str, error: type[WarehouseError], exit_code: int) -> None:
+    hub = WarehouseHub(dsn)
+    with pytest.raises(error) as caught:
+        hub.now_ms()
+    assert caught.value.exit_code == exit_code
+    assert "hunter2" not in f"{caught.value!r} {caught.value} {caught.value.hint} {hub!r}"
+    assert caught.value.__cause__ is None
+
+
+def test_grant_keeps_to_logins_of_its_own(world: HubWorld) -> None:
+    for name in ("postgres", "satchel_owner"):
+        with pytest.raises(WarehouseRefused):
+            admin.grant_replica(world.dsn, name)
+    world.login()
+    with pytest.raises(WarehouseRefused, match="belongs to the tenant"):
+        admin.grant_replica(world.dsn, world.logins[-1], tenant="elsewhere")
+    again = admin.grant_replica(world.dsn, world.logins[-1], password="hunter2")
+    assert "hunter2" not in repr(again)
+    stored = world.psql().execute(
+        "SELECT rolpassword FROM pg_authid WHERE rolname = %s", (world.logins[-1],)
+    )
+    assert str(stored.fetchone()).startswith("('SCRAM-SHA-256$")
