@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from satchel_sync.errors import HubUnreachable
-from satchel_sync.memory_hub import MemoryHub
+from satchel_sync.ports import Hub
 
 CALLS = ("hello", "bound", "push", "pull", "digests", "manifest", "fetch", "journal", "bye")
 
@@ -19,7 +19,7 @@ class LossyHub:
     `meanwhile` is called with the number of each call while its answer is on the way.
     """
 
-    hub: MemoryHub
+    hub: Hub
     break_at: int
     answer_lost: bool
     meanwhile: Callable[[int], None] = lambda _: None

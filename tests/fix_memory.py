@@ -29,9 +29,9 @@ class StillClock:
 
 
 class TrigramEmbedder:
-    """Hashed words and character trigrams, weighed by square roots: small, real, deterministic."""
+    """Signed hashes of character trigrams, weighed by square roots: small, real, deterministic."""
 
-    def __init__(self, dims: int = 64, window: int = 40, name: str = "trigrams") -> None:
+    def __init__(self, dims: int = 256, window: int = 40, name: str = "trigrams") -> None:
         self.dims = dims
         self.window = window
         self.model_id = f"{name}@{dims:012x}"
@@ -43,12 +43,17 @@ class TrigramEmbedder:
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> bytes:
-        counts = [0.0] * self.dims
+        sums = [0.0] * self.dims
         for word in text.casefold().split():
             padded = f"^{word}$"
             for n in range(len(padded) - 2):
-                counts[int(text_hash(padded[n : n + 3])[:8], 16) % self.dims] += 1
-        return struct.pack(f"<{self.dims}f", *(math.sqrt(count) for count in counts))
+                bits = int(text_hash(padded[n : n + 3])[:8], 16)
+                sums[bits // 2 % self.dims] += 1 if bits % 2 else -1
+        return struct.pack(f"<{self.dims}f", *(_root(total) for total in sums))
+
+
+def _root(total: float) -> float:
+    return math.copysign(math.sqrt(abs(total)), total)
 
 
 def settings(home: Path, **columns: object) -> Settings:

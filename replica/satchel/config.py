@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "config.toml"
 MASK = "********"
-_URI_PASSWORD = re.compile(r"(?P<lead>://[^/?#@]*?:)[^/?#]*(?=@)")
-_WORD_PASSWORD = re.compile(
+_URI_PASSWORD = r"(?P<lead>://[^/?#@]*?:)[^/?#]*(?=@)"
+_WORD_PASSWORD = (
     r"(?i)(?P<lead>\b(?:password|sslpassword|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)"
 )
 
@@ -35,7 +35,7 @@ class Sourced:
     origin: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
     """What this process was told. `sourced` has each value with its origin, for `config show`."""
 
@@ -117,8 +117,8 @@ def show(settings: Settings) -> list[dict[str, Any]]:
 
 def masked(dsn: str) -> str:
     """A DSN without its password: of a URI, of a key=value string, of a URI's query."""
-    hidden = _URI_PASSWORD.sub(lambda found: found["lead"] + MASK, dsn)
-    return _WORD_PASSWORD.sub(lambda found: found["lead"] + MASK, hidden)
+    hidden = re.sub(_URI_PASSWORD, lambda found: found["lead"] + MASK, dsn)
+    return re.sub(_WORD_PASSWORD, lambda found: found["lead"] + MASK, hidden)
 
 
 # ---- sources ------------------------------------------------------------------------------------

@@ -129,6 +129,8 @@ class MemoryReplica:
                 self._hold(table, restamp.lifted(still[key], winner, self.replica_id))
                 restamped += 1
                 continue
+            if verdict.replaces:
+                continue  # the hub should have taken it: it stays queued
             kept.outbox.pop(key, None)
             if verdict.concurrent and journaled(table, still[key].values, None):
                 self._lose(table, still[key], winner.stamp, "push")

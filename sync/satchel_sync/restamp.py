@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from satchel_sync import clock
 from satchel_sync.changes import Row, Version
-from satchel_sync.stamp import INT64_MAX, Stamp, extend, lineage_of
+from satchel_sync.stamp import INT64_MAX, SCRUBBED, Stamp, extend, lineage_of
 
 
 def base_of(lineage: str) -> Stamp | None:
@@ -51,4 +51,4 @@ def future(row: Row, held_hlc: int, now_ms: int) -> bool:
     """Whether a hub refuses a stamp: 5 min above its clock, the held row and the base."""
     base = base_of(row.lineage)
     known = max(clock.pack(now_ms), held_hlc, base.hlc if base else 0)
-    return row.stamp.hlc > known + clock.pack(clock.AHEAD_MS_MAX)
+    return row.stamp != SCRUBBED and row.stamp.hlc > known + clock.pack(clock.AHEAD_MS_MAX)

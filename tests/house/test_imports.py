@@ -82,7 +82,8 @@ RULES_ONLY = (
         places=("replica/satchel/embedding/sentence_transformers.py",),
     ),
     Only(modules=("apsw", "sqlite3"), places=("replica/satchel/",)),
-    Only(modules=("typer", "click", "rich"), places=("replica/satchel/cli/",)),
+    Only(modules=("typer", "click"), places=("replica/satchel/cli/",)),
+    Only(modules=("rich",), places=("replica/satchel/cli/", "replica/satchel/demo/")),
 )
 
 RULES_NEVER = (

@@ -1,7 +1,10 @@
 """The pinned sets hold what pyproject.toml asks for, each file hashed, none of it torch."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,28 @@ SETS = {
     "warehouse.txt": PROJECT["dependencies"] + EXTRAS["warehouse"],
     "dev.txt": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["dev"],
 }
+
+
+# Which lists may feed the imports of which folder.
+FOLDERS = {
+    "replica": PROJECT["dependencies"] + EXTRAS["native"] + EXTRAS["sentence-transformers"],
+    "sync": [],
+    "warehouse": PROJECT["dependencies"] + EXTRAS["warehouse"],
+    "crypto": PROJECT["dependencies"] + EXTRAS["wolfcrypt"],
+}
+OURS = {"satchel", "satchel_sync", "satchel_warehouse", "satchel_crypto"}
+
+
+def imported(folder: str) -> set[str]:
+    """Name the top packages, neither ours nor Python's, that the modules of a folder import."""
+    names: set[str] = set()
+    for file in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+    return names - OURS - sys.stdlib_module_names
 
 
 def pins(name: str) -> dict[str, str]:
@@ -45,6 +70,19 @@ def test_what_is_asked_for_is_pinned_as_asked(name: str) -> None:
 @pytest.mark.parametrize("name", ["base.txt", "warehouse.txt"])
 def test_a_smaller_set_has_the_versions_that_were_tested(name: str) -> None:
     assert pins(name).items() <= pins("dev.txt").items()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_is_imported_is_asked_for(folder: str) -> None:
+    """A library that only another one brings along could go with its next version."""
+    asked = {canonicalize_name(Requirement(line).name) for line in FOLDERS[folder]}
+    brought = packages_distributions()
+    missing = {
+        package
+        for package in imported(folder)
+        if not asked & {canonicalize_name(name) for name in brought.get(package, [package])}
+    }
+    assert missing == set()
 
 
 def test_the_model_comes_alone() -> None:

@@ -212,7 +212,7 @@ class WarehouseHub:
             db.execute(_call("push_begin", table, ("*",), 1), (self._attempt,))
             try:
                 _copy(db, table, layout, rows)
-            except (psycopg.DataError, ValueError, TypeError) as error:
+            except (psycopg.DataError, ValueError, TypeError, OverflowError) as error:
                 if refused:
                     raise
                 raise _Unfit from error

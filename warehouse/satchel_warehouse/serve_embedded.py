@@ -57,6 +57,30 @@ class Served:
     data_dir: str
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A data folder, the programs that work on it and the account that runs them."""
+
+    data_dir: Path
+    programs: Path
+    account: Account
+
+    def done(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        """Run one of the programs to its end."""
+        return subprocess.run(
+            [self.programs / command[0], *command[1:]],
+            check=False, capture_output=True, text=True, cwd=self.data_dir,
+            **self.account.process(),
+        )  # fmt: skip
+
+    def run(self, command: list[str]) -> None:
+        """Run one of the programs. Raises EmbeddedFailed with its last words."""
+        done = self.done(command)
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no reason given"]
+            raise EmbeddedFailed(f"{command[0]} failed in {self.data_dir}: {said[0]}")
+
+
 def serve(data_dir: Path, ready: Callable[[Served], None], *, port: int | None = None) -> int:
     """Serve `data_dir` until SIGTERM or SIGINT; call `ready` once connections are accepted.
 
@@ -86,26 +110,31 @@ def serve(data_dir: Path, ready: Callable[[Served], None], *, port: int | None =
 
 @contextmanager
 def running(
-    data_dir: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
+    data_dir: Path,
+    *,
+    port: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    programs: Path | None = None,
 ) -> Iterator[tuple[Served, subprocess.Popen[bytes]]]:
     """The server of `data_dir` while the body runs; the folder and its cluster are made if missing.
 
-    `settings` are server settings of this run. Raises EmbeddedFailed.
+    `settings` are server settings of this run, `programs` the folder of another Postgres. Raises EmbeddedFailed.
     """
     data_dir = data_dir.expanduser().absolute()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     account = account_for(data_dir)
-    for path in (_programs(), data_dir):
+    server = Server(data_dir, programs or _programs(), account)
+    for path in (server.programs, data_dir):
         make_reachable(path, account)
     lock = fasteners.InterProcessLock(data_dir.with_name(data_dir.name + ".lock"))
     if not lock.acquire(blocking=False):
         raise EmbeddedFailed(f"{data_dir} is served already", hint="stop the other server first")
     try:
-        _initialise(data_dir, account)
-        _stop_orphan(data_dir, account)
+        _initialise(server)
+        _stop_orphan(server)
         sockets = _socket_folder(data_dir, account)
         listen = {"listen_addresses": "127.0.0.1" if port else "", "port": str(port or PORT)}
-        child = _start(data_dir, sockets, account, listen | dict(settings or {}))
+        child = _start(server, sockets, listen | dict(settings or {}))
         try:
             dsn = _wait(data_dir, sockets, port or PORT, child)
             yield Served(dsn, child.pid, str(data_dir)), child
@@ -117,40 +146,37 @@ def running(
         lock.release()
 
 
-def _initialise(data_dir: Path, account: Account) -> None:
-    """Make the cluster; one that was left half made is made again."""
-    if (data_dir / "PG_VERSION").exists() and not (data_dir / ".making").exists():
+def _initialise(server: Server) -> None:
+    """Make the cluster beside its place first, so that a half made one is never taken for whole."""
+    data_dir, making = server.data_dir, server.data_dir / ".making"
+    if (data_dir / "PG_VERSION").exists():
         return
-    left = [path for path in data_dir.iterdir()]
-    if left and not (data_dir / ".making").exists():
+    if any(path != making for path in data_dir.iterdir()) and not making.exists():
         raise EmbeddedFailed(f"{data_dir} holds other files", hint="name an empty folder")
-    cluster = data_dir / ".making"
-    shutil.rmtree(cluster, ignore_errors=True)
-    _run(["initdb", "-D", str(cluster), "-U", ADMIN, "--auth-local=trust",
-          "--auth-host=scram-sha-256", "--encoding=UTF8",
-          "--locale=C", "--no-instructions"], data_dir, account)  # fmt: skip
-    for path in sorted(cluster.iterdir(), key=lambda path: path.name == "PG_VERSION"):
+    if not (making / "PG_VERSION").exists():
+        shutil.rmtree(making, ignore_errors=True)
+        server.run(["initdb", "-D", str(making), "-U", ADMIN, "--auth-local=trust",
+                    "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C",
+                    "--no-instructions"])  # fmt: skip
+    # PG_VERSION last: from then on the folder is a cluster.
+    for path in sorted(making.iterdir(), key=lambda path: path.name == "PG_VERSION"):
         path.rename(data_dir / path.name)
-    cluster.rmdir()
+    making.rmdir()
 
 
-def _stop_orphan(data_dir: Path, account: Account) -> None:
-    """End a server that outlived its foreground process (kill -9); we hold the folder's lock."""
-    if (data_dir / "postmaster.pid").exists() and _runs(data_dir, account):
-        _run(["pg_ctl", "stop", "-D", str(data_dir), "-m", "fast", "-w"], data_dir, account)
+def _stop_orphan(server: Server) -> None:
+    """End a server that outlived its foreground process (kill -9); we hold the folder's lock.
 
-
-def _runs(data_dir: Path, account: Account) -> bool:
-    """Whether pg_ctl finds a server there; a stale postmaster.pid is Postgres's own to judge."""
-    done = subprocess.run(
-        [_programs() / "pg_ctl", "status", "-D", data_dir],
-        check=False, capture_output=True, cwd=data_dir, **account.process(),
-    )  # fmt: skip
-    return done.returncode == 0
+    Whether a postmaster.pid is stale is for Postgres's own tools to judge.
+    """
+    if not (server.data_dir / "postmaster.pid").exists():
+        return
+    if server.done(["pg_ctl", "status", "-D", str(server.data_dir)]).returncode == 0:
+        server.run(["pg_ctl", "stop", "-D", str(server.data_dir), "-m", "fast", "-w"])
 
 
 def _start(
-    data_dir: Path, sockets: Path, account: Account, settings: Mapping[str, str]
+    server: Server, sockets: Path, settings: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     """The postmaster as a child in a session of its own, so that Ctrl-C reaches only us."""
     given = {
@@ -159,11 +185,11 @@ def _start(
         **settings,
     }
     options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
-    with (data_dir / "server.log").open("ab") as log:
+    with (server.data_dir / "server.log").open("ab") as log:
         return subprocess.Popen(
-            [_programs() / "postgres", "-D", data_dir, *options],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data_dir,
-            start_new_session=True, **account.process(),
+            [server.programs / "postgres", "-D", server.data_dir, *options],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=server.data_dir,
+            start_new_session=True, **server.account.process(),
         )  # fmt: skip
 
 
@@ -206,17 +232,6 @@ def _socket_folder(data_dir: Path, account: Account) -> Path:
     short = Path(tempfile.mkdtemp(prefix="satchel-"))
     account.own(short)
     return short
-
-
-def _run(command: list[str], data_dir: Path, account: Account) -> None:
-    program, *arguments = command
-    done = subprocess.run(
-        [_programs() / program, *arguments],
-        check=False, capture_output=True, text=True, cwd=data_dir, **account.process(),
-    )  # fmt: skip
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no reason given"]
-        raise EmbeddedFailed(f"{program} failed in {data_dir}: {said[0]}")
 
 
 def _log_end(data_dir: Path) -> str:

@@ -29,6 +29,7 @@ def render(console: Console, answer: Any) -> None:
     if not isinstance(answer, Mapping):
         console.print(_cell("", answer))
         return
+    answer = {key: _rows_of(key, value) for key, value in answer.items()}
     plain = {key: value for key, value in answer.items() if not _is_rows(value)}
     for key, value in answer.items():
         if _is_rows(value):
@@ -36,6 +37,15 @@ def render(console: Console, answer: Any) -> None:
         elif key in LISTS and not value:
             console.print(Text(f"no {key}", style="dim"))
     _lines(console, {k: v for k, v in plain.items() if k not in LISTS and not _empty(v)})
+
+
+def _rows_of(key: str, value: Any) -> Any:
+    """An object of objects as the rows of a table; those that say nothing are left out."""
+    if not isinstance(value, Mapping) or not value:
+        return value
+    if not all(isinstance(one, Mapping) for one in value.values()):
+        return value
+    return [{key: name, **row} for name, row in value.items() if any(row.values())]
 
 
 def _is_rows(value: Any) -> bool:

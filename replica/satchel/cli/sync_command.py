@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from satchel.cli.command import command, group
 from satchel.cli.door import Door
+from satchel.tools.answer import jsonable
 
 
 def make() -> Any:
@@ -36,9 +38,15 @@ def once(
     """Reconcile this replica with its warehouse, once."""
     from satchel import peers
 
-    report = peers.sync_once(door.settings, adopt=adopt, progress=door.note)
+    report = peers.sync_once(door.settings, adopt=adopt, progress=partial(_show, door))
     door.answer(report)
     return int(report["exit"])
+
+
+def _show(door: Door, phase: str, kind: str, done: int, of: int) -> None:
+    """Progress on one line, for people only."""
+    if door.errors.is_terminal:
+        door.errors.print(f"{phase} {kind} {done}/{of}".ljust(60), end="\r")
 
 
 def status(door: Door) -> None:
@@ -52,7 +60,7 @@ def conflicts_list(door: Door) -> None:
     """The writes on this machine that a later one replaced."""
     from satchel import peers
 
-    door.answer({"items": peers.conflicts(door.settings)})
+    door.answer({"items": jsonable(peers.conflicts(door.settings))})
 
 
 def quarantine(door: Door) -> None:

@@ -53,7 +53,7 @@ def serve_embedded(
     port: Annotated[
         int | None, typer.Option("--port", min=1, max=65535, help="TCP port; default: a free one")
     ] = None,
-) -> None:
+) -> int:
     """Run a Postgres of its own in the foreground; prints its DSN once it accepts connections."""
     import sys
 
@@ -63,7 +63,7 @@ def serve_embedded(
         door.answer(where)
         sys.stdout.flush()
 
-    peers.warehouse_serve_embedded(folder, on_ready=ready, port=port)
+    return peers.warehouse_serve_embedded(folder, on_ready=ready, port=port)
 
 
 def grant(

@@ -38,22 +38,22 @@ def choose(settings: Settings) -> tuple[Embedder | None, str]:
 
     Raises EngineUnavailable when an engine was asked for by name and can't be had.
     """
-    try:
-        return _load(settings), ""
-    except EngineUnavailable as error:
-        if settings.embedding in ("auto", "off"):
-            return None, str(error)
-        raise
+    here, reason = availability(settings)
+    if here:
+        try:
+            return _load(settings), ""
+        except EngineUnavailable as error:
+            reason = str(error)
+    if settings.embedding in ("auto", "off"):
+        return None, reason
+    raise EngineUnavailable(
+        f"embedding: {reason}",
+        hint="install `satchel[sentence-transformers]`, or set `embedding.engine` to `auto`",
+        field="embedding.engine",
+    )
 
 
 def _load(settings: Settings) -> Embedder:
-    here, reason = availability(settings)
-    if not here:
-        raise EngineUnavailable(
-            f"embedding: {reason}",
-            hint="install `satchel[sentence-transformers]`, or set `embedding.engine` to `auto`",
-            field="embedding.engine",
-        )
     from satchel.embedding.sentence_transformers import load  # the import of torch takes seconds
 
     return load(find_model(settings.model))

@@ -23,11 +23,12 @@ def split(text: str, window: int, count: Count) -> list[str]:
     if count(text) <= window:
         return [text.strip()]
     words = [piece for word in _WORD.findall(text) for piece in _fitting(word, window, count)]
-    return [
-        piece
+    pieces = [
+        piece.strip()
         for chunk in _windows(words, window, count)
         for piece in _fitting(chunk.strip(), window, count)
     ]
+    return [piece for piece in pieces if piece]
 
 
 def _windows(words: list[str], window: int, count: Count) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UnknownArgument, did_you_mean
+from satchel.mcp_server.drainer import Drainer
 from satchel.mcp_server.listing import CALL_BY_NAME
 from satchel.replica import Replica, open_replica
 from satchel.tools import catalog
@@ -25,6 +26,7 @@ class Session:
         """`client` is the name the client gives itself; --agent and SATCHEL_AGENT stand above."""
         self._settings = settings.as_agent(_agent_name(client))
         self._replica: Replica | None = None
+        self._drainer: Drainer | None = None
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The answer of a tool, as plain JSON. Raises typed errors."""
@@ -34,16 +36,23 @@ class Session:
                 return _help(arguments)
         tool, presets = catalog.find(name)
         checked = tool.arguments({**presets, **arguments})
-        return tool.call(self._open(), checked)
+        answer = tool.call(self._open(), checked)
+        if self._drainer is not None and tool.writes:
+            self._drainer.wake()
+        return answer
 
     def close(self) -> None:
         """Close the replica, if it was opened."""
+        if self._drainer is not None:
+            self._drainer.close()
         if self._replica is not None:
             self._replica.close()
 
     def _open(self) -> Replica:
         if self._replica is None:
             self._replica = open_replica(self._settings)
+            self._drainer = Drainer(self._replica)
+            self._drainer.start()
         return self._replica
 
 

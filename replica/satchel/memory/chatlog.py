@@ -65,7 +65,7 @@ def write(
         "redactions": redactions,
     }
     with replica.store.write(replica.actor) as db:
-        ownership.settle(db, caller, owner, now)
+        ownership.settle(db, caller, owner)
         if given is None:
             sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM chatlog WHERE conversation_id = ?"
             given = int(db.execute(sql, (conversation,)).get)

@@ -56,7 +56,7 @@ def decide(
     return Owner(scope, agent_id, caller.user_id, session, space)
 
 
-def settle(db: Connection, caller: Caller, owner: Owner, now_ms: int) -> Owner:
+def settle(db: Connection, caller: Caller, owner: Owner) -> Owner:
     """Inside the write: make an unknown space, expand a short session id, check both rights.
 
     Raises NotFound for a session or space that is not there or not the caller's.
@@ -65,7 +65,7 @@ def settle(db: Connection, caller: Caller, owner: Owner, now_ms: int) -> Owner:
     if session is not None:
         session = resolve(db, caller, "session", session)
     if owner.space is not None:
-        _enter_space(db, caller, owner.space, now_ms)
+        _enter_space(db, caller, owner.space)
     return Owner(owner.scope, owner.agent_id, owner.user_id, session, owner.space)
 
 
@@ -81,7 +81,7 @@ def author(caller: Caller, agent: str | None) -> str | None:
     return agent
 
 
-def _enter_space(db: Connection, caller: Caller, space: str, now_ms: int) -> None:
+def _enter_space(db: Connection, caller: Caller, space: str) -> None:
     if rows.get(db, SPACE, space) is None:
         # Bare, so that machines which meet a space independently make the same row.
         rows.insert(db, Space(name=space))

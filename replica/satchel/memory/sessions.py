@@ -49,7 +49,7 @@ def start(
         opened_at=now,
     )
     with replica.store.write(replica.actor) as db:
-        ownership.settle(db, caller, whose, now)
+        ownership.settle(db, caller, whose)
         rows.insert(db, session)
     return view.plain(session)
 

@@ -75,7 +75,7 @@ def create(
     )
     wanted = text.names(depends_on, "depends_on", DEPENDS_ON_MAX)
     with replica.store.write(replica.actor) as db:
-        settled = ownership.settle(db, caller, whose, now)
+        settled = ownership.settle(db, caller, whose)
         draft = replace(
             draft,
             session_id=settled.session_id,
@@ -318,9 +318,10 @@ def _move(
 def _reason(held: Task, status: str, reason: str | None) -> dict[str, Any]:
     """Set or take away the reason of a block; other metadata stays as it is, byte for byte."""
     metadata = _metadata(held)
-    if metadata is None or (status == "blocked") == (metadata.get(BLOCKED_REASON) == reason):
+    if metadata is None:
         return {}
     kept = {name: value for name, value in metadata.items() if name != BLOCKED_REASON}
+    reason = reason or metadata.get(BLOCKED_REASON)
     if status == "blocked" and reason is not None:
         kept[BLOCKED_REASON] = reason
     if kept == metadata:

@@ -88,7 +88,7 @@ def write(
     )
     made = embed_now(replica, draft)
     with replica.store.write(replica.actor) as db:
-        settled = ownership.settle(db, caller, owner, now)
+        settled = ownership.settle(db, caller, owner)
         draft = replace(draft, session_id=settled.session_id)
         twin = _twin(db, replica, draft, settled, now)
         if twin is not None:

@@ -95,5 +95,4 @@ def _start_over(db: apsw.Connection) -> None:
     db.execute("DELETE FROM cursor")
     db.execute("UPDATE conflict SET sent = 0")
     for table in TABLES:
-        keys = db.execute(f"SELECT {table.key} FROM {table.name} ORDER BY row").fetchall()
-        outbox.put(db, table, [str(key) for (key,) in keys])
+        outbox.put_all(db, table)

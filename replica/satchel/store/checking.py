@@ -19,12 +19,6 @@ def cursor(db: apsw.Connection, table: Table) -> int:
     return int(db.execute("SELECT seq FROM cursor WHERE kind = ?", (table.name,)).get or 0)
 
 
-def quarantined(db: apsw.Connection, table: Table) -> frozenset[str]:
-    """Keys that are in quarantine."""
-    found = db.execute("SELECT CAST(key AS TEXT) FROM quarantine WHERE kind = ?", (table.name,))
-    return frozenset(str(key) for (key,) in found)
-
-
 def digest(db: apsw.Connection, table: Table) -> Digest | None:
     """Buckets of this kind, or None while its outbox is not empty.
 

@@ -55,8 +55,10 @@ def _upsert(table: Table) -> tuple[str, str, str, str]:
     return (
         f"CREATE TEMP TABLE IF NOT EXISTS {table.name}_page({columns})",
         f"INSERT INTO {staged} VALUES({', '.join('?' * len(names))})",
-        f"INSERT INTO main.{table.name}({columns}) SELECT {columns} FROM {staged} WHERE true"
-        f" ON CONFLICT({table.key}) DO UPDATE SET {settings}",
+        (
+            f"INSERT INTO main.{table.name}({columns}) SELECT {columns} FROM {staged} WHERE true"
+            f" ON CONFLICT({table.key}) DO UPDATE SET {settings}"
+        ),
         f"DELETE FROM {staged}",
     )
 

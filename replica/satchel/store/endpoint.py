@@ -12,7 +12,17 @@ from typing import Any
 
 import apsw
 
-from satchel.store import applying, attempts, checking, journal, outbox, seal, sending, settling
+from satchel.store import (
+    applying,
+    attempts,
+    checking,
+    journal,
+    outbox,
+    quarantine,
+    seal,
+    sending,
+    settling,
+)
 from satchel.store.connection import Store
 from satchel_sync.changes import (
     Applied,
@@ -101,7 +111,7 @@ class SqliteReplica:
     def held_back(self, table: Table) -> Collection[str]:
         """Keys of quarantined rows of this kind."""
         with self._store.read() as db:
-            return checking.quarantined(db, table)
+            return quarantine.keys(db, table)
 
     def requeue(self, table: Table, keys: Collection[str]) -> None:
         """Put rows into the outbox again."""

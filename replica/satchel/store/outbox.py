@@ -22,17 +22,6 @@ def bump(db: apsw.Connection) -> int:
     return int(db.execute("UPDATE clock SET seq = seq + 1 RETURNING seq").get)
 
 
-def waiting(
-    db: apsw.Connection, table: Table, after: int, upto: int, rows_max: int
-) -> Iterable[tuple[int, str]]:
-    """(local_seq, key) of entries in that range, in order."""
-    return db.execute(
-        "SELECT local_seq, key FROM outbox WHERE kind = ? AND local_seq > ? AND local_seq <= ?"
-        " ORDER BY local_seq LIMIT ?",
-        (table.name, after, upto, rows_max),
-    )
-
-
 def count(db: apsw.Connection, table: Table) -> int:
     """How many rows of this kind wait."""
     found = db.execute("SELECT count(*) FROM outbox WHERE kind = ?", (table.name,)).get
@@ -49,6 +38,22 @@ def put(db: apsw.Connection, table: Table, keys: Iterable[str]) -> None:
             " ON CONFLICT(kind, key) DO UPDATE SET local_seq = excluded.local_seq",
             (table.name, key, bump(db)),
         )
+
+
+def put_all(db: apsw.Connection, table: Table) -> None:
+    """Queue every row of a kind again but the local ones."""
+    db.execute(
+        "INSERT INTO outbox(kind, key, local_seq)"
+        f" SELECT ?1, t.{table.key}, seq + row FROM {table.name} AS t, clock"
+        f" WHERE t.{table.key} NOT IN (SELECT key FROM withheld WHERE kind = ?1)"
+        " ON CONFLICT(kind, key) DO UPDATE SET local_seq = excluded.local_seq",
+        (table.name,),
+    )
+    db.execute(
+        "UPDATE clock SET seq = max(seq, (SELECT coalesce(max(local_seq), 0) FROM outbox"
+        " WHERE kind = ?)) + 1",
+        (table.name,),
+    )
 
 
 def drop(db: apsw.Connection, table: Table, keys: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from satchel_sync.limits import ROW_BYTES_MAX
 from satchel_sync.tables import EMBEDDING, EXTRA, TAGS, Table
 
 DTYPE_BYTES = {"f16": 2, "f32": 4}
+DTYPE_FORMATS = {"f16": "e", "f32": "f"}
 _TYPES = {tag: kind for kind, tag in TAGS.items()}
 _NAMES = {"t": "text", "i": "int64", "r": "float64", "b": "a blob"}
 
@@ -76,22 +78,51 @@ def put(
     )
 
 
+def move(
+    db: apsw.Connection, table: Table, local_seq: int, fault: tuple[str | None, str], now_ms: int
+) -> None:
+    """Take an outbox entry, whatever its key is, into the quarantine."""
+    entry = "FROM outbox WHERE kind = ? AND local_seq = ?"
+    db.execute(
+        'INSERT OR REPLACE INTO quarantine(kind, key, "column", reason, at_ms)'
+        f" SELECT kind, key, ?, ?, ? {entry}",
+        (*fault, now_ms, table.name, local_seq),
+    )
+    db.execute(f"DELETE {entry}", (table.name, local_seq))
+
+
 def lift(db: apsw.Connection, table: Table, keys: Sequence[str]) -> None:
     """Let rows travel again: they were changed, or replaced by another version."""
+    if not db.execute("SELECT EXISTS (SELECT 1 FROM quarantine WHERE kind = ?)", (table.name,)).get:
+        return
     db.executemany(
         "DELETE FROM quarantine WHERE kind = ? AND key = ?", ((table.name, key) for key in keys)
     )
 
 
+def keys(db: apsw.Connection, table: Table) -> frozenset[str]:
+    """Keys of this kind that are in quarantine, as far as they are text."""
+    found: Any = db.execute(
+        "SELECT CAST(key AS BLOB) FROM quarantine WHERE kind = ?", (table.name,)
+    )
+    return frozenset(bytes(key).decode(errors="backslashreplace") for (key,) in found)
+
+
 def listed(db: apsw.Connection, table: Table | None = None) -> list[Quarantined]:
     """What is in quarantine, of one kind or of all, by kind and key."""
-    found = db.execute(
-        'SELECT kind, CAST(key AS TEXT), "column", reason, at_ms FROM quarantine'
+    found: Any = db.execute(
+        'SELECT kind, CAST(key AS BLOB), "column", reason, at_ms FROM quarantine'
         " WHERE ? IS NULL OR kind = ? ORDER BY kind, key",
         (table and table.name,) * 2,
     )
     return [
-        Quarantined(kind=kind, key=key, column=column, reason=reason, at_ms=at_ms)
+        Quarantined(
+            kind=kind,
+            key=bytes(key).decode(errors="backslashreplace"),
+            column=column,
+            reason=reason,
+            at_ms=at_ms,
+        )
         for kind, key, column, reason, at_ms in found
     ]
 
@@ -156,7 +187,9 @@ def _vector_fault(table: Table, values: Sequence[Any]) -> str:
         return f"its dtype is {dtype!r}, not f16 or f32"
     if dims is None or len(vector) != dims * DTYPE_BYTES[dtype]:
         return f"{len(vector)} bytes are not {dims} numbers of {dtype}"
-    return ""
+    numbers = struct.unpack(f"<{dims}{DTYPE_FORMATS[dtype]}", vector)
+    at = next((at for at, number in enumerate(numbers) if not math.isfinite(number)), None)
+    return "" if at is None else f"its number {at} is {numbers[at]}"
 
 
 def _said(value: Any) -> str:

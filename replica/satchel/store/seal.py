@@ -90,10 +90,12 @@ def queue_embedding(db: apsw.Connection, memory_id: str, now_ms: int) -> None:
 
 def _write_history(db: apsw.Connection) -> None:
     pending: list[Any] = db.execute(
-        "SELECT seq, kind, key, event, life, hlc, origin, at, actor FROM history_pending"
+        "SELECT seq, kind, CAST(key AS BLOB), event, life, hlc, origin, at, actor"
+        " FROM history_pending"
         " ORDER BY seq"
     ).fetchall()
-    for seq, kind, key, event, life, hlc, origin, at, actor in pending:
+    for seq, kind, key_bytes, event, life, hlc, origin, at, actor in pending:
+        key = bytes(key_bytes).decode(errors="backslashreplace")
         held = f"SELECT digest FROM {kind} WHERE {BY_NAME[kind].key} = ? AND hlc = ?"
         # A version that was overwritten before it was sealed has no digest and was never seen.
         version = Stamp(life, hlc, origin, db.execute(held, (key, hlc)).get or UNSENDABLE)

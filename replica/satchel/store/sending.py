@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import apsw
 
 from satchel.store import outbox, quarantine, seal
@@ -9,6 +12,9 @@ from satchel.store.codec import row_columns, row_of
 from satchel_sync.changes import Batch, Row
 from satchel_sync.limits import PUSH_BYTES_MAX, PUSH_ROWS_MAX
 from satchel_sync.tables import Table
+
+Fault = tuple[str | None, str]
+"""Column and reason of a row that cannot travel."""
 
 
 def next_batch(
@@ -20,40 +26,48 @@ def next_batch(
     """
     rows: list[Row] = []
     held_back, last_seq, size = 0, after, 0
-    entries = list(outbox.waiting(db, table, after, upto, PUSH_ROWS_MAX))
-    if not entries:
-        return None
-    for local_seq, key in entries:
-        found = _row_or_fault(db, table, key)
+    for local_seq, found in _waiting(db, table, after, upto):
         if isinstance(found, Row):
             size += quarantine.row_bytes(found.key, found.values)
             if rows and size > PUSH_BYTES_MAX:
                 break
             rows.append(found)
         else:
-            quarantine.put(db, table, key, found, now_ms)
-            outbox.drop(db, table, [key])
+            quarantine.move(db, table, local_seq, found, now_ms)
             held_back += 1
         last_seq = local_seq
+    if last_seq == after:
+        return None
     outbox.mark_sent(db, table, rows)
-    if db.execute("SELECT EXISTS (SELECT 1 FROM quarantine WHERE kind = ?)", (table.name,)).get:
-        quarantine.lift(db, table, [row.key for row in rows])
+    quarantine.lift(db, table, [row.key for row in rows])
     if held_back:
         outbox.bump(db)
     return Batch(tuple(rows), last_seq, held_back)
 
 
-def _row_or_fault(db: apsw.Connection, table: Table, key: str) -> Row | tuple[str | None, str]:
-    where = f"FROM {table.name} WHERE {table.key} = ?"
+def _waiting(
+    db: apsw.Connection, table: Table, after: int, upto: int
+) -> Iterator[tuple[int, Row | Fault]]:
+    """(local_seq, row or its fault) of the entries in that range, in order, read one by one."""
+    entries: list[Any] = db.execute(
+        f"SELECT local_seq, t.row FROM outbox AS o LEFT JOIN {table.name} AS t"
+        f" ON t.{table.key} = o.key"
+        " WHERE o.kind = ? AND local_seq > ? AND local_seq <= ? ORDER BY local_seq LIMIT ?",
+        (table.name, after, upto, PUSH_ROWS_MAX),
+    ).fetchall()
+    for local_seq, row in entries:
+        yield local_seq, _row_or_fault(db, table, row)
+
+
+def _row_or_fault(db: apsw.Connection, table: Table, row: int | None) -> Row | Fault:
+    if row is None:
+        return None, "the row is gone"
+    found: Any
     try:
-        found = db.execute(f"SELECT {row_columns(table)} {where}", (key,)).fetchone()
-        if found is None:
-            return None, "the row is gone"
-        key, values = found[0], tuple(found[6:])
+        found = db.execute(
+            f"SELECT {row_columns(table)} FROM {table.name} WHERE row = ?", (row,)
+        ).fetchone()
+        key, values = found[0], found[6:]
     except UnicodeDecodeError:
-        found = None
-        key, values = seal.read_values(db, table, db.execute(f"SELECT row {where}", (key,)).get)
-    fault = quarantine.inspect(table, key, values)
-    if fault is not None or found is None:
-        return fault or (None, "the row holds text that is no UTF-8")
-    return row_of(found)
+        key, values = seal.read_values(db, table, row)
+    return quarantine.inspect(table, key, values) or row_of(found)

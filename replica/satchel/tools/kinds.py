@@ -13,19 +13,12 @@ LIST_ITEMS_MAX = 1_000
 """Items of a plural argument."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An ISO-8601 time at the door, int UTC milliseconds inside."""
-
-
-@dataclass(frozen=True, slots=True)
-class JsonObject:
-    """A JSON object at the door (or its text), a dict inside."""
-
-
-@dataclass(frozen=True, slots=True)
-class Long:
-    """Text of any length up to TEXT_BYTES_MAX; other text is a name, up to NAME_CHARS_MAX."""
+MOMENT = "moment"
+"""Mark: an ISO-8601 time at the door, int UTC milliseconds inside."""
+JSON_OBJECT = "json"
+"""Mark: a JSON object at the door (or its text), a dict inside."""
+LONG = "long"
+"""Mark: text up to TEXT_BYTES_MAX; other text is a name, up to NAME_CHARS_MAX."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +29,9 @@ class Range:
     most: float
 
 
-Time = Annotated[int, Moment()]
-Json = Annotated[dict[str, Any], JsonObject()]
-Text = Annotated[str, Long()]
+Time = Annotated[int, MOMENT]
+Json = Annotated[dict[str, Any], JSON_OBJECT]
+Text = Annotated[str, LONG]
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 1000)]
 Id = str

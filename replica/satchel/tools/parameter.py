@@ -8,7 +8,7 @@ import typing
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from satchel.tools.kinds import JsonObject, Long, Moment, Range
+from satchel.tools.kinds import JSON_OBJECT, LONG, MOMENT, Range
 
 Base = Literal["text", "integer", "number", "boolean", "time", "object"]
 
@@ -69,15 +69,15 @@ def read_parameter(
         nullable=nullable,
         default=None if required else default,
         choices=choices,
-        long=any(isinstance(mark, Long) for mark in marks),
+        long=LONG in marks,
         range=next((mark for mark in marks if isinstance(mark, Range)), None),
     )
 
 
 def _base(name: str, annotation: Any, marks: tuple[Any, ...]) -> Base:
-    if any(isinstance(mark, Moment) for mark in marks):
+    if MOMENT in marks:
         return "time"
-    if any(isinstance(mark, JsonObject) for mark in marks):
+    if JSON_OBJECT in marks:
         return "object"
     if annotation not in _PLAIN:
         raise TypeError(f"parameter {name}: {annotation} cannot be given at a door")

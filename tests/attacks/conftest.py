@@ -1,0 +1,19 @@
+"""A hub and its machines, fresh for each attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fix_hub import HubWorld
+from fix_machines import Fleet
+
+
+@pytest.fixture
+def fleet(hub_world: HubWorld, tmp_path: Path) -> Iterator[Fleet]:
+    fleet = Fleet(hub_world, tmp_path)
+    try:
+        yield fleet
+    finally:
+        fleet.close()

@@ -1,0 +1,49 @@
+"""What all tests share: the report header, missing system packages, one Postgres a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from fix_hub import HubWorld, embedded_cluster, fresh_hub
+
+from satchel.ranking import choose, engine_name
+
+SYSTEM_PACKAGE = "needs the system package"
+"""How a test says that it was skipped for want of a package of requirements/system.txt."""
+
+
+def pytest_report_header() -> str:
+    """Which ranking core these tests run on."""
+    return f"satchel: ranking {engine_name(choose('auto'))}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """In CI a test that is skipped for want of a system package has failed."""
+    report = yield
+    if report.skipped and os.environ.get("SATCHEL_CI") and SYSTEM_PACKAGE in str(report.longrepr):
+        report.outcome = "failed"
+    return report
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """The administrator's DSN of the session's Postgres."""
+    with embedded_cluster() as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="module")
+def world(cluster: str) -> Iterator[HubWorld]:
+    """An initialised hub in a database of its own, one a module."""
+    with fresh_hub(cluster) as world:
+        yield world
+
+
+@pytest.fixture
+def hub_world(cluster: str) -> Iterator[HubWorld]:
+    """An initialised hub in a database of its own, one a test."""
+    with fresh_hub(cluster) as world:
+        yield world

@@ -1,0 +1,57 @@
+"""The oldest Postgres that is promised, 15: the same migrations, doors and triggers work on it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fix_hub import HubWorld, fresh_hub, row_of, titled
+
+from satchel_sync.digest import row_digest
+from satchel_sync.tables import MEMORY, TABLES, Table
+from satchel_warehouse import admin
+from satchel_warehouse.serve_embedded import running
+
+PROGRAMS = Path("/usr/lib/postgresql/15/bin")
+pytestmark = pytest.mark.skipif(not PROGRAMS.exists(), reason="no PostgreSQL 15 on this machine")
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[HubWorld]:
+    folder = Path(tempfile.mkdtemp(prefix="satchel_test_"))
+    try:
+        with running(folder / "old", settings={"fsync": "off"}, programs=PROGRAMS) as (served, _):
+            with fresh_hub(served.dsn) as world:
+                yield world
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_it_is_the_old_server(world: HubWorld) -> None:
+    assert admin.status(world.dsn).server.startswith("15.")
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_rows_go_and_come(world: HubWorld, table: Table) -> None:
+    hub = world.replica(100 + TABLES.index(table))
+    after = hub.bound()[table.name]
+    rows = [row_of(table, f"row {n}", titled(table)) for n in range(30)]
+    for _ in range(2):
+        assert len(hub.push(table, rows).accepted) == 30
+    found = hub.pull(table, after, hub.bound()[table.name]).rows
+    assert {row.key: row for row in found} == {row.key: row for row in rows}
+
+
+def test_psql_edits_travel(world: HubWorld) -> None:
+    hub = world.replica(1)
+    before = row_of(MEMORY, "by hand", titled(MEMORY, title="old"))
+    hub.push(MEMORY, [before])
+    world.psql().execute("UPDATE satchel.memory SET title = 'ünï' WHERE id = 'by hand'")
+    (row,) = hub.fetch(MEMORY, ["by hand"])
+    assert row.lineage == before.stamp.hex()
+    assert row.stamp.digest == row_digest(MEMORY, row.key, row.values)
+    world.psql().execute("DELETE FROM satchel.memory WHERE id = 'by hand'")
+    assert hub.fetch(MEMORY, ["by hand"])[0].stamp.dead
