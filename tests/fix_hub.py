@@ -103,8 +103,10 @@ class HubWorld:
 
     def close(self) -> None:
         """End every session that was opened here."""
-        for opened in (*self.hubs, *self.sessions):
-            opened.close()
+        for hub in self.hubs:
+            hub.close()
+        for session in self.sessions:
+            session.close()
 
 
 def hello_of(number: int, attempt: str) -> Hello:

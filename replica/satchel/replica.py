@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from satchel.embedding.contract import Embedder
     from satchel.memory.pool import PoolCache
     from satchel.ranking.contract import Ranking
+    from satchel.store.activity import Activity
 
 DATABASE_FILE = "satchel.db"
 EmbeddingState = Literal["warm", "cold", "absent", "off"]
@@ -68,9 +69,14 @@ class Replica:
             return "off"
         if self.given_embedder or (self._chosen and self._chosen[0]):
             return "warm"
+        return "cold" if self._engine_here else "absent"
+
+    @cached_property
+    def _engine_here(self) -> bool:
+        """Whether an engine could be loaded: looked up once, for it reads the disk."""
         from satchel.embedding import availability
 
-        return "cold" if availability(self.settings)[0] else "absent"
+        return availability(self.settings)[0]
 
     @cached_property
     def pools(self) -> PoolCache:
@@ -78,6 +84,13 @@ class Replica:
         from satchel.memory.pool import PoolCache
 
         return PoolCache()
+
+    @cached_property
+    def activity(self) -> Activity:
+        """The side database of reads; opened with the first of them."""
+        from satchel.store.activity import Activity
+
+        return Activity(self.store.home)
 
     def _embedding(self) -> tuple[Embedder | None, str]:
         if self.given_embedder and self.settings.embedding != "off":
@@ -89,7 +102,9 @@ class Replica:
         return self._chosen
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store and the side database."""
+        if "activity" in self.__dict__:
+            self.activity.close()
         self.store.close()
 
     def __enter__(self) -> Self:

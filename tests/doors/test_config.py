@@ -10,7 +10,7 @@ import pytest
 
 from satchel import config, config_file
 from satchel.errors import ConfigInvalid, StoreUnusable
-from satchel.settings import NETWORK_PATHS, SETTINGS
+from satchel.settings import NETWORK_PATHS, SETTINGS, Setting
 from satchel_crypto.network import PATHS
 
 
@@ -52,12 +52,12 @@ def test_an_agent_asks_as_an_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.name)
-def test_each_setting_can_come_from_its_variables(setting: object, tmp_path: Path) -> None:
-    value = {"bool": "true", "choice": setting.choices[-1:], "names": "task,agent"}  # type: ignore[attr-defined]
-    text = value.get(setting.kind, "text")  # type: ignore[attr-defined]
+def test_each_setting_can_come_from_its_variables(setting: Setting, tmp_path: Path) -> None:
+    value = {"bool": "true", "choice": setting.choices[-1:], "names": "task,agent"}
+    text = value.get(setting.kind, "text")
     text = text[0] if isinstance(text, tuple) else text
-    for variable in setting.environment:  # type: ignore[attr-defined]
-        assert origin(load(tmp_path, {variable: text}), setting.name) == f"env {variable}"  # type: ignore[attr-defined]
+    for variable in setting.environment:
+        assert origin(load(tmp_path, {variable: text}), setting.name) == f"env {variable}"
 
 
 @pytest.mark.parametrize(

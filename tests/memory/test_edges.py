@@ -54,13 +54,13 @@ def test_a_graph_with_a_cycle_ends(ada: Replica) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "field"),
-    [("", {}, "type"), ("a\nb", {}, "type"), ("x", {"weight": float("inf")}, "weight")],
+    ("kind", "weight", "field"),
+    [("", None, "type"), ("a\nb", None, "type"), ("x", float("inf"), "weight")],
 )
-def test_bad_edges(ada: Replica, kind: str, given: dict[str, float], field: str) -> None:
+def test_bad_edges(ada: Replica, kind: str, weight: float | None, field: str) -> None:
     one, two = write(ada, "one").id, write(ada, "two").id
     with pytest.raises(InvalidInput) as refusal:
-        edges.link(ada, one, two, kind, **given)
+        edges.link(ada, one, two, kind, weight=weight)
     assert refusal.value.field == field
 
 

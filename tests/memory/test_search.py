@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.errors import InvalidInput
-from satchel.memory import change, chatlog, search
+from satchel.memory import change, chatlog, read, search
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel_sync.digest import text_hash
@@ -352,3 +352,20 @@ def test_a_search_writes_nothing(hybrid: Replica) -> None:
     search.search(hybrid, "apple")
     with hybrid.store.read() as db:
         assert db.execute("SELECT seq, last FROM clock").get == before
+
+
+def test_reads_are_audited_beside_the_store(ada: Replica, clock: StillClock) -> None:
+    key = write(ada, "apple").id
+    search.search(ada, "apple AKIAABCDEFGHIJKLMNOP")
+    read.get(ada, [key])
+    got, searched = ada.activity.audit()
+    assert (got.tool, got.ids, got.query, got.caller) == ("get", (key,), None, "agent:ada")
+    assert (searched.tool, searched.ids, searched.at) == ("search", (key,), clock.at_ms)
+    assert searched.query == "apple [redacted: AWS key]"
+
+
+def test_a_read_works_where_its_trace_cannot_be_kept(ada: Replica) -> None:
+    key = write(ada, "apple").id
+    (ada.store.home / "activity.db").mkdir()
+    assert ids(ada, "apple") == [key]
+    assert ada.activity.failures == 1

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from satchel.store.connection import Store
+from satchel.store.endpoint import SqliteReplica
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from hand import Hand
+from machine import Clock
 
 
 @pytest.fixture
@@ -22,9 +24,19 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(path, durability="process") as opened:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(path: Path, clock: Clock) -> Iterator[Store]:
+    with Store.open(path, durability="process", clock=clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def replica(store: Store) -> SqliteReplica:
+    return SqliteReplica(store)
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "recursive_triggers"])

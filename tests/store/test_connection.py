@@ -140,6 +140,23 @@ def test_an_error_rolls_the_write_back(store: Store) -> None:
         assert db.execute("SELECT last, seq FROM clock").fetchone() == (0, 0)
 
 
+def test_a_write_that_touches_nothing_is_not_committed(store: Store) -> None:
+    def size() -> int:
+        return store.path.with_name("satchel.db-wal").stat().st_size
+
+    with store.write() as db:
+        rows.insert(db, Memory(id="m1", content="x"))
+    before = size()
+    for _ in range(3):
+        with store.write() as db:
+            assert not rows.update(db, MEMORY, "m1", content="x")
+            assert not rows.delete(db, MEMORY, "m2")
+    assert size() == before
+    with store.write() as db:
+        assert rows.update(db, MEMORY, "m1", content="y")
+    assert size() > before
+
+
 def test_a_write_inside_a_transaction_is_a_mistake(store: Store) -> None:
     with store.write(), pytest.raises(RuntimeError), store.write():
         pass

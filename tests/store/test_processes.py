@@ -43,7 +43,7 @@ def check_file(store: Store, acknowledged: set[str]) -> None:
         assert db.execute("SELECT count(*) FROM history_pending").get == 0
         names = ", ".join((*MEMORY.names, "extra"))
         for key, digest, *values in db.execute(f"SELECT id, digest, {names} FROM memory"):
-            assert digest == row_digest(MEMORY, str(key), values)  # type: ignore[arg-type]
+            assert digest == row_digest(MEMORY, str(key), values)
 
 
 def test_sixteen_processes_open_and_write_a_new_file_at_once(path: Path) -> None:

@@ -12,7 +12,9 @@ from satchel_warehouse.serve_embedded import serve
 
 if __name__ == "__main__":
     try:
-        sys.exit(serve(Path(sys.argv[1]), lambda served: print(json.dumps(asdict(served)), flush=True)))
+        sys.exit(
+            serve(Path(sys.argv[1]), lambda served: print(json.dumps(asdict(served)), flush=True))
+        )
     except WarehouseError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from collections.abc import Iterator
 from time import monotonic, sleep
 from typing import Any
 
@@ -63,7 +62,9 @@ def db(world: HubWorld) -> psycopg.Connection[Any]:
     return world.psql()
 
 
-def paused_push(hub: WarehouseHub, rows: list[Row], go_on: threading.Event, at: threading.Event) -> None:
+def paused_push(
+    hub: WarehouseHub, rows: list[Row], go_on: threading.Event, at: threading.Event
+) -> None:
     """A push that stops after the merge and before its COMMIT."""
     real = hub._connected
 
@@ -99,7 +100,7 @@ class _Pausing:
 def test_a_push_paused_before_commit_hides_nothing(
     world: HubWorld, db: psycopg.Connection[Any]
 ) -> None:
-    """Attack 2: A's push holds its numbers, B pushes and psql edits meanwhile, C reads all along."""
+    """Attack 2: A's push holds its numbers; B pushes and psql edits meanwhile, C reads on."""
     a, b = world.replica(1), world.replica(2)
     reader = Reader(world.replica(3))
     b.push(MEMORY, some("before"))
@@ -109,8 +110,12 @@ def test_a_push_paused_before_commit_hides_nothing(
         in_background(lambda: paused_push(a, some("paused"), go_on, at)) as first,
         in_background(lambda: at.wait(20) and b.push(MEMORY, some("meanwhile"))) as second,
         in_background(
-            lambda: at.wait(20)
-            and world.psql().execute("UPDATE satchel.memory SET title = 'psql' WHERE id = 'before 1'")
+            lambda: (
+                at.wait(20)
+                and world.psql().execute(
+                    "UPDATE satchel.memory SET title = 'psql' WHERE id = 'before 1'"
+                )
+            )
         ) as third,
     ):
         assert at.wait(20)
@@ -148,16 +153,17 @@ def test_an_open_psql_edit_makes_a_push_wait_and_readers_none(
 
 def test_a_push_rolled_back_leaves_a_gap_and_no_harm(world: HubWorld) -> None:
     hub, reader = world.replica(6), Reader(world.replica(7))
-    with pytest.raises(psycopg.errors.RaiseException), hub._connected() as connection:
-        with connection.transaction():
-            connection.execute("SELECT satchel_api.push_begin_memory(%s)", (hub._attempt,))
-            connection.execute(
-                "INSERT INTO pg_temp.incoming_memory (id, life, hlc, origin, digest, lineage)"
-                " VALUES ('rolled back', 65536, 1, decode(repeat('01', 16), 'hex'),"
-                " decode(repeat('01', 8), 'hex'), '')"
-            )
-            connection.execute("SELECT satchel_api.push_end_memory(%s, 1)", (hub._attempt,))
-            connection.execute("DO $$ BEGIN RAISE EXCEPTION 'stop'; END $$")
+    with world.psql(hub._dsn).transaction(force_rollback=True) as transaction:
+        transaction.connection.execute("SELECT satchel_api.push_begin_memory(%s)", (hub._attempt,))
+        transaction.connection.execute(
+            "INSERT INTO pg_temp.incoming_memory (id, life, hlc, origin, digest, lineage)"
+            " VALUES ('rolled back', 65536, 1, decode(repeat('01', 16), 'hex'),"
+            " decode(repeat('01', 8), 'hex'), '')"
+        )
+        merged = transaction.connection.execute(
+            "SELECT satchel_api.push_end_memory(%s, 1) -> 'refused'", (hub._attempt,)
+        )
+        assert merged.fetchone() == ([],)
     hub.push(MEMORY, some("after the gap"))
     reader.pull()
     assert "rolled back" not in reader.rows

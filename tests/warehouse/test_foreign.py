@@ -12,7 +12,7 @@ from satchel_sync.changes import Row
 from satchel_sync.digest import row_digest
 from satchel_sync.merge import Verdict, decide
 from satchel_sync.stamp import CREATED, SCRUBBED, lineage_of, next_end, next_generation
-from satchel_sync.tables import MEMORY, SPACE, TABLES, TASK, Table
+from satchel_sync.tables import MEMORY, SPACE, TABLES, TASK, Table, Value
 from satchel_warehouse.endpoint import WarehouseHub
 
 
@@ -80,7 +80,8 @@ def test_a_delete_leaves_a_tombstone(
     hub: WarehouseHub, db: psycopg.Connection[Any], table: Table
 ) -> None:
     name, tag = table.columns[0].name, table.columns[0].tag
-    values = titled(table, **{name: {"t": "x", "i": 1, "r": 1.0, "b": b"x"}[tag]})
+    sample: dict[str, Value] = {"t": "x", "i": 1, "r": 1.0, "b": b"x"}
+    values = titled(table, **{name: sample[tag]})
     before = row_of(table, "del", values)
     hub.push(table, [before])
     after = hub.bound()[table.name]
@@ -131,7 +132,10 @@ def test_ends_of_a_task_are_counted(hub: WarehouseHub, db: psycopg.Connection[An
         ("UPDATE satchel.memory SET title = 'x' WHERE id = 'gone'", "was forgotten"),
         ("DELETE FROM satchel.memory WHERE id = 'gone'", "was forgotten"),
         ("UPDATE satchel.memory SET id = 'other' WHERE id = 'fixed'", "a key never changes"),
-        ("UPDATE satchel.memory SET tenant = 'else' WHERE id = 'fixed'", "a key never changes|no tenant"),
+        (
+            "UPDATE satchel.memory SET tenant = 'else' WHERE id = 'fixed'",
+            "a key never changes|no tenant",
+        ),
         ("UPDATE satchel.memory SET local = 1 WHERE id = 'fixed'", "no local row"),
         ("UPDATE satchel.memory SET importance = 'NaN' WHERE id = 'fixed'", "not finite"),
         ("INSERT INTO satchel.memory (tenant, id) VALUES ('nobody', 'x')", "no tenant 'nobody'"),

@@ -39,7 +39,7 @@ def test_a_column_that_no_migration_makes_is_found(world: HubWorld) -> None:
     try:
         assert len(differences(world.dsn)) == 2
     finally:
-        db.execute("ALTER TABLE satchel.memory ADD title text COLLATE \"C\", ALTER hlc SET NOT NULL")
+        db.execute('ALTER TABLE satchel.memory ADD title text COLLATE "C", ALTER hlc SET NOT NULL')
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.skipif(not PROGRAMS.exists(), reason="no PostgreSQL 15 
 def world() -> Iterator[HubWorld]:
     folder = Path(tempfile.mkdtemp(prefix="satchel_test_"))
     try:
-        with running(folder / "old", settings={"fsync": "off"}, programs=PROGRAMS) as (served, _):
-            with fresh_hub(served.dsn) as world:
-                yield world
+        old = running(folder / "old", settings={"fsync": "off"}, programs=PROGRAMS)
+        with old as (served, _), fresh_hub(served.dsn) as world:
+            yield world
     finally:
         shutil.rmtree(folder)
 

@@ -1,4 +1,4 @@
-"""Push and pull over real Postgres: every column travels, replays change nothing, losers are kept."""
+"""Push and pull over real Postgres: all columns travel, replays change nothing, losers are kept."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def test_a_concurrent_loser_is_kept_once_whichever_side_loses(
     hub.push(MEMORY, [mid])
     hub.journal([Loser("memory", low, high.stamp, "pull", 5)])
     found = world.psql().execute(
-        "SELECT version, content, winner FROM satchel.conflict WHERE key = 'battle' ORDER BY version"
+        "SELECT version, content, winner FROM satchel.conflict"
+        " WHERE key = 'battle' ORDER BY version"
     )
     entries = [(version, json.loads(content), winner) for version, content, winner in found]
     assert entries == [
@@ -224,7 +225,10 @@ SHORT = replace(GOOD, key="bad", stamp=GOOD.stamp._replace(origin=b"short"))
         (row_of(MEMORY, "bad", titled(MEMORY, title="x" * limits.ROW_BYTES_MAX)), "larger"),
         (SHORT, "version"),
         (replace(GOOD, key="bad", values=titled(MEMORY, title="a\0b")), "title: NUL at position 1"),
-        (replace(GOOD, key="bad", values=titled(MEMORY, title="ab\ud800")), "surrogate at position 2"),
+        (
+            replace(GOOD, key="bad", values=titled(MEMORY, title="ab\ud800")),
+            "surrogate at position 2",
+        ),
         (replace(GOOD, key="b\0d"), "id: NUL"),
         (replace(GOOD, key="bad", values=titled(MEMORY, valid_from=2**63)), "64 bits"),
         (replace(GOOD, key="bad", values=titled(MEMORY, valid_from="soon")), "valid_from: str"),

@@ -74,9 +74,7 @@ def test_push_end_needs_the_table_that_push_begin_made(world: HubWorld) -> None:
     session = world.psql()
     session.execute("CREATE TEMP TABLE incoming_memory (LIKE satchel.memory)")
     with pytest.raises(psycopg.Error, match="push_end without push_begin"):
-        session.execute(
-            "SELECT satchel_api.push_end_memory(%s, 1)", (f"attempt-{world.attempts}",)
-        )
+        session.execute("SELECT satchel_api.push_end_memory(%s, 1)", (f"attempt-{world.attempts}",))
 
 
 def test_a_tenant_sees_its_own_rows_only(world: HubWorld) -> None:
@@ -121,7 +119,10 @@ def test_an_attempt_of_another_login_is_no_key(world: HubWorld) -> None:
 
 def test_a_replica_id_is_bound_to_its_first_login(world: HubWorld) -> None:
     world.replica(47)
-    with WarehouseHub(world.login()) as thief, pytest.raises(WarehouseRefused, match="another login"):
+    with (
+        WarehouseHub(world.login()) as thief,
+        pytest.raises(WarehouseRefused, match="another login"),
+    ):
         thief.hello(hello_of(47, "stolen"))
 
 

@@ -1,4 +1,4 @@
-"""The embedded server as a real process: stops cleanly, survives kill -9, refuses what is not its."""
+"""The embedded server as a real process: stops cleanly, survives kill -9, refuses other files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 from fix_hub import hello_of, row_of, titled
@@ -42,7 +43,9 @@ class Foreground:
         assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(f"the server did not come up: {self.process.communicate(timeout=30)}")
+            raise AssertionError(
+                f"the server did not come up: {self.process.communicate(timeout=30)}"
+            )
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -76,11 +79,11 @@ def start(folder: Path) -> Foreground:
 
 
 def alive(pid: int) -> bool:
+    """Whether it still runs; an orphan that nobody has reaped yet does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 def gone(pid: int) -> None:

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel_sync.changes import Row, Version
+from satchel_sync.digest import row_digest
 from satchel_sync.memory_hub import MemoryHub
 from satchel_sync.merge import decide
 from satchel_sync.stamp import CREATED, SCRUBBED, Stamp, extend, next_generation
 from satchel_sync.tables import AGENT, MEMORY, Table, Value
-from satchel_sync.digest import row_digest
 from satchel_warehouse.endpoint import WarehouseHub
 
 RELAXED = settings(
@@ -70,7 +70,9 @@ class StillClock:
 
 @RELAXED
 @given(steps=st.lists(deeds, min_size=1, max_size=9))
-def test_sql_decides_as_python_does(world: HubWorld, steps: list[tuple[int, int, int, str]]) -> None:
+def test_sql_decides_as_python_does(
+    world: HubWorld, steps: list[tuple[int, int, int, str]]
+) -> None:
     history = History(MEMORY, "k")
     for step in steps:
         history.grow(*step)

@@ -116,7 +116,8 @@ def grant_replica(
         with _as_owner(db):
             db.execute("SELECT satchel.add_tenant(%s)", (tenant,))
             db.execute(
-                "INSERT INTO satchel.login VALUES (%s, %s, satchel.now_ms()) ON CONFLICT DO NOTHING",
+                "INSERT INTO satchel.login VALUES (%s, %s, satchel.now_ms())"
+                " ON CONFLICT DO NOTHING",
                 (name, tenant),
             )
     return Grant(name, tenant, password)

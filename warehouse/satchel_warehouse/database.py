@@ -38,7 +38,7 @@ def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
     """An autocommit connection through the network path `path`.
 
     Without a policy the path is enabled, as the caller named the DSN: local, or TLS that verifies.
-    Raises DsnInvalid, NetworkRefused, WarehouseRefused, WarehouseUnreachable; none shows a password.
+    Raises DsnInvalid, NetworkRefused, WarehouseRefused, WarehouseUnreachable, all without password.
     """
     options = _options(dsn)
     target, rules = _target(options), policy or Policy(rules={path: Rule()})
@@ -55,7 +55,9 @@ def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
 @contextmanager
 def sqlalchemy(connection: Connection) -> Iterator[SqlConnection]:
     """A SQLAlchemy connection over an open one, in one transaction (for alembic and metadata)."""
-    engine = create_engine("postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool)
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool
+    )
     connection.autocommit = False
     try:
         with engine.begin() as wrapped:

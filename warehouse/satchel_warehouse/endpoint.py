@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.copy import LibpqWriter
 
 from satchel_crypto.network import Policy
 from satchel_sync.changes import (
@@ -130,7 +131,8 @@ class WarehouseHub:
             return Page((), upto)
         layout = self._layout(table)
         rows = tuple(_row(layout, values) for values in found)
-        bytes_in = sum(map(_size, rows))
+        wide = [at for at, tag in enumerate(layout.tags, start=1) if tag in "tb"]
+        bytes_in = sum(200 + sum(len(row[at] or "") for at in wide) for row in found)
         # A character has at most four bytes, so below that no limit can have cut the page short.
         ended = len(rows) < PULL_ROWS_MAX and 4 * bytes_in < PULL_BYTES_MAX
         return Page(rows, upto if ended else found[-1][-1], bytes_in)
@@ -195,7 +197,7 @@ class WarehouseHub:
         columns = (table.key, *self._layout(table).columns, *VERSION_COLUMNS, *more)
         return self._rows(_call(door, table, columns, len(given) + 1), self._attempt, *given)
 
-    def _rows(self, query: sql.Composable, *given: object) -> list[Any]:
+    def _rows(self, query: sql.SQL | sql.Composed, *given: object) -> list[Any]:
         """The rows of one statement, which is a transaction of its own."""
 
         def run() -> list[Any]:
@@ -211,14 +213,14 @@ class WarehouseHub:
         with self._connected() as db, db.transaction():
             db.execute(_call("push_begin", table, ("*",), 1), (self._attempt,))
             try:
-                _copy(db, table, layout, rows)
+                bytes_out = _copy(db, table, layout, rows)
             except (psycopg.DataError, ValueError, TypeError, OverflowError) as error:
                 if refused:
                     raise
                 raise _Unfit from error
             query = _call("push_end", table, ("*",), 2)
             row = db.execute(query, (self._attempt, SCHEMA), binary=True).fetchone()
-        return _answer(rows, row[0] if row else {}, refused)
+        return _answer(rows, row[0] if row else {}, refused, bytes_out)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
@@ -228,18 +230,20 @@ class WarehouseHub:
         try:
             yield self._connection
         finally:
-            if self._connection is not None and self._connection.broken:
+            if self._connection.broken:
                 self.close()
 
 
-class _Unfit(Exception):  # noqa: N818 - a signal between two functions here
+class _Unfit(Exception):
     """At least one row of a batch has a value that cannot be sent."""
 
 
 def _layouts(columns: Mapping[str, Mapping[str, str]]) -> dict[str, Layout]:
     """Raises WarehouseVersionsDiffer when a column has two types."""
     found = {
-        name: Layout.of(BY_NAME[name], theirs) for name, theirs in columns.items() if name in BY_NAME
+        name: Layout.of(BY_NAME[name], theirs)
+        for name, theirs in columns.items()
+        if name in BY_NAME
     }
     for name, layout in found.items():
         if layout.differing:
@@ -261,18 +265,31 @@ def _call(door: str, table: Table, columns: Sequence[str], arguments: int = 2) -
     )
 
 
-def _copy(db: Connection, table: Table, layout: Layout, rows: Sequence[Row]) -> None:
-    """Binary COPY into the table that push_begin made."""
+class _Counting(LibpqWriter):
+    """Sends the data of a COPY and counts its bytes."""
+
+    bytes_out = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.bytes_out += len(data)
+        super().write(data)
+
+
+def _copy(db: Connection, table: Table, layout: Layout, rows: Sequence[Row]) -> int:
+    """Binary COPY into the table that push_begin made; returns the bytes sent."""
     columns = (table.key, *layout.columns, *VERSION_COLUMNS)
     types = ["text", *(_PG_TYPES[tag] for tag in layout.tags), *_VERSION_TYPES]
     query = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier("pg_temp", f"incoming_{table.name}"),
         sql.SQL(", ").join(map(sql.Identifier, columns)),
     )
-    with db.cursor() as cursor, cursor.copy(query) as copy:
-        copy.set_types(types)
-        for row in rows:
-            copy.write_row((row.key, *layout.to_hub(row.values), *row.stamp, row.lineage))
+    with db.cursor() as cursor:
+        writer = _Counting(cursor)
+        with cursor.copy(query, writer=writer) as copy:
+            copy.set_types(types)
+            for row in rows:
+                copy.write_row((row.key, *layout.to_hub(row.values), *row.stamp, row.lineage))
+    return writer.bytes_out
 
 
 def _row(layout: Layout, found: Sequence[Any]) -> Row:
@@ -283,11 +300,6 @@ def _row(layout: Layout, found: Sequence[Any]) -> Row:
     return Row(found[0], Stamp(life, hlc, origin, digest), lineage, values)
 
 
-def _size(row: Row) -> int:
-    """About the bytes of a row on the wire."""
-    return 200 + sum(len(value) for value in row.values if isinstance(value, str | bytes))
-
-
 def _sorted_out(table: Table, rows: Sequence[Row]) -> tuple[list[Row], tuple[Refusal, ...]]:
     """The rows that can be sent, and a refusal for each that cannot."""
     reasons = [(row, reason_unfit(table, row)) for row in rows]
@@ -296,7 +308,7 @@ def _sorted_out(table: Table, rows: Sequence[Row]) -> tuple[list[Row], tuple[Ref
 
 
 def _answer(
-    rows: Sequence[Row], said: Mapping[str, Any], refused: tuple[Refusal, ...]
+    rows: Sequence[Row], said: Mapping[str, Any], refused: tuple[Refusal, ...], bytes_out: int
 ) -> PushAnswer:
     superseded = {
         key: Version(Stamp.parse(version), lineage) for key, version, lineage in said["superseded"]
@@ -309,7 +321,7 @@ def _answer(
         refused=refused,
         conflicts=said["conflicts"],
         now_ms=said["now_ms"],
-        bytes_out=sum(map(_size, rows)),
+        bytes_out=bytes_out,
     )
 
 

@@ -27,7 +27,7 @@ INIT_HINT = "run `satchel warehouse init` with an administrator's DSN"
 
 
 class WarehouseError(Exception):
-    """The warehouse failed. `code` is for programs, `exit_code` for the shell, `hint` for people."""
+    """The warehouse failed. `code` is for programs, `exit_code` for shells, `hint` for people."""
 
     code = "warehouse_failed"
     exit_code = 1
@@ -101,7 +101,7 @@ _PASSING = ("08", "53", "55", "57", "40")
 
 
 def translate(error: psycopg.Error) -> WarehouseError:
-    """What a database error means here, by its SQLSTATE; the text of the message is the server's."""
+    """What a database error means here, by its SQLSTATE; the message quotes the server's."""
     state = error.sqlstate or ""
     said = error.diag.message_primary or str(error).strip().splitlines()[0]
     if state == "25006":
@@ -112,7 +112,8 @@ def translate(error: psycopg.Error) -> WarehouseError:
         )
     if state in _REFUSED:
         return WarehouseRefused(
-            f"the warehouse refused: {said}", hint="`satchel warehouse grant` gives a login its rights"
+            f"the warehouse refused: {said}",
+            hint="`satchel warehouse grant` gives a login its rights",
         )
     if state == "SA002":
         return WarehouseVersionsDiffer(said, hint="upgrade the older side")

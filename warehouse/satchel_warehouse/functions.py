@@ -16,7 +16,7 @@ OWNER = "satchel_owner"
 REPLICAS = "satchel_replica"
 """The group role of all replica logins: it may call the doors and nothing else."""
 
-_API = f"""
+_API = """
 DROP SCHEMA IF EXISTS satchel_api CASCADE;
 CREATE SCHEMA satchel_api;
 """
@@ -162,7 +162,10 @@ def _bounds() -> str:
 def _digests() -> str:
     """The buckets of every kind that is asked for; a kind that is not costs nothing."""
     keys = "ARRAY(SELECT jsonb_array_elements_text(_without -> '{0}'))"
-    one = f"SELECT '{{0}}', b.* FROM satchel.buckets_{{0}}(me.tenant, {keys}) b WHERE _without ? '{{0}}'"
+    one = (
+        f"SELECT '{{0}}', b.* FROM satchel.buckets_{{0}}(me.tenant, {keys}) b"
+        " WHERE _without ? '{0}'"
+    )
     return " UNION ALL ".join(one.format(table.name) for table in TABLES)
 
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from satchel_sync.changes import Row
 from satchel_sync.stamp import INT64_MAX
 from satchel_sync.tables import Column, Table, Value
-from satchel_sync.changes import Row
 
 _TYPES: dict[str, type | tuple[type, ...]] = {"t": str, "i": int, "r": (float, int), "b": bytes}
+_BEHIND = (
+    Column("extra", "t"),
+    Column("life", "i"),
+    Column("hlc", "i"),
+    Column("origin", "b"),
+    Column("digest", "b"),
+    Column("lineage", "t"),
+)
 
 
 def reason_unfit(table: Table, row: Row) -> str:
     """The column and what is wrong with its value; "" when the row can be sent."""
-    version = zip(
-        (Column("life", "i"), Column("hlc", "i"), Column("origin", "b"), Column("digest", "b")),
-        row.stamp,
-        strict=True,
-    )
     if len(row.values) != len(table.columns) + 1:
         return f"{len(row.values)} values for {len(table.columns) + 1} columns"
-    data = zip((*table.columns, Column("extra", "t")), row.values, strict=True)
-    ends = ((Column(table.key, "t"), row.key), (Column("lineage", "t"), row.lineage))
-    for column, value in (*ends, *version, *data):
+    columns = (Column(table.key, "t"), *table.columns, *_BEHIND)
+    values: tuple[Value, ...] = (row.key, *row.values, *row.stamp, row.lineage)
+    for column, value in zip(columns, values, strict=True):
         reason = _reason(column.tag, value)
         if reason:
             return f"{column.name}: {reason}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -35,9 +37,9 @@ def plain_text() -> Text:
     return Text(collation="C")
 
 
-def type_of(tag: str) -> TypeEngine[object]:
+def type_of(tag: str) -> TypeEngine[Any]:
     """The Postgres type of a column's tag."""
-    types: dict[str, TypeEngine[object]] = {
+    types: dict[str, TypeEngine[Any]] = {
         "t": plain_text(),
         "i": BigInteger(),
         "r": DOUBLE_PRECISION(),
@@ -49,7 +51,7 @@ def type_of(tag: str) -> TypeEngine[object]:
 def hub_table(table: Table) -> SqlTable:
     """One synced table at the hub: tenant and key, data, version, and what only the hub knows."""
 
-    def data(column: DataColumn) -> Column[object]:
+    def data(column: DataColumn) -> Column[Any]:
         return Column(column.name, type_of(column.tag))
 
     return SqlTable(

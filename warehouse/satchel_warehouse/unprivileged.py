@@ -37,7 +37,7 @@ def account_for(data_dir: Path) -> Account:
     """Ourselves; under root the folder's owner, or `postgres`, or `nobody`, who then owns it."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return Account()
-    import pwd  # noqa: PLC0415 - not on Windows
+    import pwd
 
     owner = data_dir.stat()
     if owner.st_uid != 0:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from satchel.cli.command import command, group
 from satchel.cli.door import Door
+from satchel.cli.progress import progress
 from satchel.tools.answer import jsonable
 
 
@@ -38,15 +38,10 @@ def once(
     """Reconcile this replica with its warehouse, once."""
     from satchel import peers
 
-    report = peers.sync_once(door.settings, adopt=adopt, progress=partial(_show, door))
+    with progress(door) as step:
+        report = peers.sync_once(door.settings, adopt=adopt, progress=step)
     door.answer(report)
     return int(report["exit"])
-
-
-def _show(door: Door, phase: str, kind: str, done: int, of: int) -> None:
-    """Progress on one line, for people only."""
-    if door.errors.is_terminal:
-        door.errors.print(f"{phase} {kind} {done}/{of}".ljust(60), end="\r")
 
 
 def status(door: Door) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import NotFound
-from satchel.memory import paging, text, view
+from satchel.memory import audit, paging, text, view
 from satchel.memory.filters import Filter
 from satchel.memory.interval import answers
 from satchel.memory.limits import IDS_MAX, LIST_ROWS_DEFAULT, LIST_ROWS_MAX
@@ -32,6 +32,7 @@ def get(replica: Replica, ids: Sequence[str]) -> dict[str, Any]:
                 items.append(_one(db, replica, given))
             except NotFound:
                 missing.append(given)
+    audit.record(replica, "get", [item["id"] for item in items])
     return {"items": items, "missing": missing}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from satchel.errors import EngineUnavailable, InvalidInput
-from satchel.memory import text, view
+from satchel.memory import audit, text, view
 from satchel.memory.candidates import Source, by_text
 from satchel.memory.filters import Filter
 from satchel.memory.limits import (
@@ -155,6 +155,7 @@ def search(
     shown, over = _within(hits, max_tokens)
     if over:
         notices.append(f"{over} more hits did not fit into max_tokens = {max_tokens}")
+    audit.record(replica, "search", [hit.id for hit in shown], query)
     dropped = {"floor": len(scored) - len(kept), "k": max(0, len(kept) - k), "max_tokens": over}
     return SearchAnswer(
         hits=shown,

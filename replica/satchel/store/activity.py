@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -110,7 +111,7 @@ class Activity:
             for at, caller, tool, query, ids in found
         ]
 
-    def _read(self, query: str, parameters: tuple[str | int, ...]) -> list[tuple]:  # type: ignore[type-arg]
+    def _read(self, query: str, parameters: tuple[str | int, ...]) -> list[Any]:
         with self._lock:
             try:
                 return self._open().execute(query, parameters).fetchall()

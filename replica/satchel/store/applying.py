@@ -12,7 +12,7 @@ from satchel.store import journal, outbox, quarantine
 from satchel.store.codec import upsert
 from satchel_sync import merge, restamp
 from satchel_sync.changes import Applied, Loser, Row, Version
-from satchel_sync.clock import observe
+from satchel_sync.clock import AHEAD_MS_MAX, pack
 from satchel_sync.merge import Verdict
 from satchel_sync.stamp import SCRUBBED, Stamp
 from satchel_sync.tables import EMBEDDING, MEMORY, Table
@@ -140,8 +140,7 @@ def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> No
 
 
 def _observe(db: apsw.Connection, rows: Sequence[Row], now_ms: int) -> None:
-    last = before = int(db.execute("SELECT last FROM clock").get)
-    for row in rows:
-        last = observe(now_ms, last, row.stamp.hlc)
-    if last != before:
-        db.execute("UPDATE clock SET last = ?", (last,))
+    """Move the clock by the highest stamp that is not too far ahead of the wall."""
+    limit = pack(now_ms + AHEAD_MS_MAX)
+    highest = max((row.stamp.hlc for row in rows if row.stamp.hlc <= limit), default=0)
+    db.execute("UPDATE clock SET last = max(last, ?)", (highest,))

@@ -118,6 +118,7 @@ class Store:
     def write(self, actor: str | None = None) -> Iterator[apsw.Connection]:
         """One transaction: sealed, committed and durable at the end, or rolled back on an error.
 
+        Where no row was touched there is nothing to commit, and the disk is not waited for.
         `actor` goes into the history of what changes. Raises StoreBusy when another process writes
         for longer than the busy timeout, StoreUnusable when the disk fails, RuntimeError when this
         thread is in a transaction already.
@@ -131,8 +132,11 @@ class Store:
                 db.execute(
                     "UPDATE control SET actor = ?, wall_ms = ?", (actor, self._clock.now_ms())
                 )
+                untouched = db.total_changes()
                 yield db
                 seal.seal(db, self._clock.now_ms())
+                if db.total_changes() == untouched:
+                    return
                 db.execute("UPDATE control SET actor = NULL, wall_ms = NULL, applying = 0")
                 self._until_free(db, "COMMIT")
             finally:

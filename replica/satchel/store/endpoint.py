@@ -61,7 +61,7 @@ class SqliteReplica:
                 protocol=PROTOCOL,
                 schema=SCHEMA,
                 columns={table.name: _columns(table) for table in TABLES},
-                hub_id=attempts.hub_id(db),
+                hub_id=None if self._adopt else attempts.hub_id(db),
                 host=platform.node(),
                 version=self._version,
             )

@@ -37,9 +37,15 @@ def latest() -> int:
 
 def check(db: apsw.Connection, path: Path) -> None:
     """Raise StoreNewer or StoreUnusable for a file that is not ours to write; writes nothing."""
-    number = _number(db)
-    ours = db.execute("PRAGMA application_id").get == APPLICATION_ID
-    if not ours and (number or _has_tables(db)):
+    # One snapshot: another process may be making the file just now.
+    db.execute("BEGIN")
+    try:
+        number, has_tables = _number(db), _has_tables(db)
+        ours = db.execute("PRAGMA application_id").get == APPLICATION_ID
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+    if not ours and (number or has_tables):
         raise StoreUnusable(
             f"{path} is a SQLite database, but not a satchel replica",
             hint="choose another home with --home or SATCHEL_HOME",

@@ -14,6 +14,9 @@ from satchel_sync.digest import parse_extra, value_of
 from satchel_sync.limits import ROW_BYTES_MAX
 from satchel_sync.tables import EMBEDDING, EXTRA, TAGS, Table
 
+Fault = tuple[str | None, str]
+"""Column and reason of a row that cannot travel; None where all of it is at fault."""
+
 DTYPE_BYTES = {"f16": 2, "f32": 4}
 DTYPE_FORMATS = {"f16": "e", "f32": "f"}
 _TYPES = {tag: kind for kind, tag in TAGS.items()}
@@ -31,7 +34,7 @@ class Quarantined:
     at_ms: int
 
 
-def inspect(table: Table, key: Any, values: Sequence[Any]) -> tuple[str | None, str] | None:
+def inspect(table: Table, key: Any, values: Sequence[Any]) -> Fault | None:
     """(column, reason) of the first fault of a row, or None if it may travel.
 
     `values` as in `Row`, but of any type: SQLite lets a write by hand put anything anywhere.
@@ -66,9 +69,7 @@ def row_bytes(key: str, values: Sequence[Any]) -> int:
     return size
 
 
-def put(
-    db: apsw.Connection, table: Table, key: Any, fault: tuple[str | None, str], now_ms: int
-) -> None:
+def put(db: apsw.Connection, table: Table, key: Any, fault: Fault, now_ms: int) -> None:
     """Keep a row from travelling, and say why."""
     db.execute(
         'INSERT INTO quarantine(kind, key, "column", reason, at_ms) VALUES(?, ?, ?, ?, ?)'
@@ -78,9 +79,7 @@ def put(
     )
 
 
-def move(
-    db: apsw.Connection, table: Table, local_seq: int, fault: tuple[str | None, str], now_ms: int
-) -> None:
+def move(db: apsw.Connection, table: Table, local_seq: int, fault: Fault, now_ms: int) -> None:
     """Take an outbox entry, whatever its key is, into the quarantine."""
     entry = "FROM outbox WHERE kind = ? AND local_seq = ?"
     db.execute(

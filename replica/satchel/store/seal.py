@@ -37,7 +37,8 @@ def seal(db: apsw.Connection, now_ms: int) -> None:
 def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
     rows = [row for (row,) in db.execute(f"SELECT row FROM {table.name} WHERE digest IS NULL")]
     for row in rows:
-        key, values = read_values(db, table, row)
+        found = read_row(db, table, row)
+        key, values = found[0], tuple(found[6:])
         db.execute(
             f"UPDATE {table.name} SET digest = ? WHERE row = ?",
             (digest_of(table, key, values), row),
@@ -53,8 +54,8 @@ def digest_of(table: Table, key: Any, values: tuple[Any, ...]) -> bytes:
     return row_digest(table, key, values)
 
 
-def read_values(db: apsw.Connection, table: Table, row: int) -> tuple[Any, tuple[Any, ...]]:
-    """Key and values of a row, whatever was put into it; bytes where text is no UTF-8."""
+def read_row(db: apsw.Connection, table: Table, row: int) -> Sequence[Any]:
+    """A row as `row_columns`, whatever was put into it; bytes where text is no UTF-8."""
     columns = row_columns(table)
     where = f"FROM {table.name} WHERE row = ?"
     found: Sequence[Any] | None
@@ -65,7 +66,7 @@ def read_values(db: apsw.Connection, table: Table, row: int) -> tuple[Any, tuple
         found = [_lenient(db, f"SELECT {name} {where}", row) for name in columns.split(", ")]
     if found is None:
         raise LookupError(f"{table.name} has no row {row}")
-    return found[0], tuple(found[6:])
+    return found
 
 
 def _lenient(db: apsw.Connection, query: str, row: int) -> Any:

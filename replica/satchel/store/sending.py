@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -13,9 +13,6 @@ from satchel_sync.changes import Batch, Row
 from satchel_sync.limits import PUSH_BYTES_MAX, PUSH_ROWS_MAX
 from satchel_sync.tables import Table
 
-Fault = tuple[str | None, str]
-"""Column and reason of a row that cannot travel."""
-
 
 def next_batch(
     db: apsw.Connection, table: Table, after: int, upto: int, now_ms: int
@@ -24,50 +21,62 @@ def next_batch(
 
     A row that cannot travel goes to the quarantine and out of the outbox.
     """
-    rows: list[Row] = []
-    held_back, last_seq, size = 0, after, 0
-    for local_seq, found in _waiting(db, table, after, upto):
-        if isinstance(found, Row):
-            size += quarantine.row_bytes(found.key, found.values)
-            if rows and size > PUSH_BYTES_MAX:
-                break
-            rows.append(found)
-        else:
-            quarantine.move(db, table, local_seq, found, now_ms)
-            held_back += 1
-        last_seq = local_seq
+    try:
+        rows, faults, last_seq = _gather(table, after, _entries(db, table, after, upto))
+    except UnicodeDecodeError:
+        # Somebody left text here that is no text: find out where, row by row.
+        rows, faults, last_seq = _gather(table, after, _wary(db, table, after, upto))
     if last_seq == after:
         return None
+    for local_seq, fault in faults:
+        quarantine.move(db, table, local_seq, fault, now_ms)
     outbox.mark_sent(db, table, rows)
     quarantine.lift(db, table, [row.key for row in rows])
-    if held_back:
+    if faults:
         outbox.bump(db)
-    return Batch(tuple(rows), last_seq, held_back)
+    return Batch(tuple(rows), last_seq, len(faults))
 
 
-def _waiting(
-    db: apsw.Connection, table: Table, after: int, upto: int
-) -> Iterator[tuple[int, Row | Fault]]:
-    """(local_seq, row or its fault) of the entries in that range, in order, read one by one."""
-    entries: list[Any] = db.execute(
-        f"SELECT local_seq, t.row FROM outbox AS o LEFT JOIN {table.name} AS t"
-        f" ON t.{table.key} = o.key"
-        " WHERE o.kind = ? AND local_seq > ? AND local_seq <= ? ORDER BY local_seq LIMIT ?",
-        (table.name, after, upto, PUSH_ROWS_MAX),
-    ).fetchall()
-    for local_seq, row in entries:
-        yield local_seq, _row_or_fault(db, table, row)
-
-
-def _row_or_fault(db: apsw.Connection, table: Table, row: int | None) -> Row | Fault:
-    if row is None:
-        return None, "the row is gone"
-    found: Any
-    try:
-        found = db.execute(
-            f"SELECT {row_columns(table)} FROM {table.name} WHERE row = ?", (row,)
-        ).fetchone()
+def _gather(
+    table: Table, after: int, entries: Iterable[tuple[int, Sequence[Any]]]
+) -> tuple[list[Row], list[tuple[int, quarantine.Fault]], int]:
+    """(rows, (local_seq, fault) of the others, last local_seq), up to the limit in bytes."""
+    rows: list[Row] = []
+    faults: list[tuple[int, quarantine.Fault]] = []
+    last_seq, size = after, 0
+    for local_seq, found in entries:
         key, values = found[0], found[6:]
-    except UnicodeDecodeError:
-        key, values = seal.read_values(db, table, row)
-    return quarantine.inspect(table, key, values) or row_of(found)
+        if fault := quarantine.inspect(table, key, values):
+            faults.append((local_seq, fault))
+        else:
+            size += quarantine.row_bytes(key, values)
+            if rows and size > PUSH_BYTES_MAX:
+                break
+            rows.append(row_of(found))
+        last_seq = local_seq
+    return rows, faults, last_seq
+
+
+def _entries(
+    db: apsw.Connection, table: Table, after: int, upto: int
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    """(local_seq, row as `row_columns`) of the outbox in that range, in order."""
+    for local_seq, *found in _select(db, table, row_columns(table, "t"), after, upto):
+        yield int(str(local_seq)), found
+
+
+def _wary(
+    db: apsw.Connection, table: Table, after: int, upto: int
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    """The same, with bytes where text is no UTF-8."""
+    for local_seq, row in _select(db, table, "t.row", after, upto).fetchall():
+        yield int(str(local_seq)), seal.read_row(db, table, int(str(row)))
+
+
+def _select(db: apsw.Connection, table: Table, columns: str, after: int, upto: int) -> apsw.Cursor:
+    return db.execute(
+        f"SELECT local_seq, {columns} FROM outbox AS o JOIN {table.name} AS t"
+        f" ON t.{table.key} = o.key WHERE o.kind = ? AND local_seq > ? AND local_seq <= ?"
+        " ORDER BY local_seq LIMIT ?",
+        (table.name, after, upto, PUSH_ROWS_MAX),
+    )

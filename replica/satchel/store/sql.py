@@ -20,9 +20,8 @@ def alive(alias: str = "") -> str:
 
 
 def version_hex(prefix: str) -> str:
-    """The 80 hex digits of a row's stamp (`Stamp.hex`); NULL while the digest is NULL."""
+    """The 80 hex digits of a row's stamp (`Stamp.hex`); only 64 while it has no digest."""
     return (
-        f"printf('%016x', {prefix}life) || printf('%016x', {prefix}hlc)"
-        f" || lower(hex({prefix}origin)) || lower(CASE WHEN {prefix}digest IS NOT NULL"
-        f" THEN hex({prefix}digest) END)"
+        f"printf('%016x%016x', {prefix}life, {prefix}hlc)"
+        f" || lower(hex({prefix}origin) || hex({prefix}digest))"
     )

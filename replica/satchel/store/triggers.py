@@ -282,12 +282,11 @@ def _life(table: Table) -> str:
 
 def _lineage(table: Table, old: str) -> str:
     """The old version joins the lineage if it has left or reached this machine."""
-    version = version_hex(old)
     return (
-        f"CASE WHEN {old}digest IS NOT NULL AND EXISTS (SELECT 1 FROM sync_base"
-        f" WHERE kind = '{table.name}' AND key = {old}{table.key} AND version = {version})"
-        f" THEN rtrim(substr({version} || ' ' || coalesce({old}lineage, ''),"
-        f" 1, {LINEAGE_CHARS_MAX})) ELSE coalesce({old}lineage, '') END"
+        "coalesce((SELECT rtrim(substr("
+        f"version || ' ' || coalesce({old}lineage, ''), 1, {LINEAGE_CHARS_MAX})) FROM sync_base"
+        f" WHERE kind = '{table.name}' AND key = {old}{table.key}"
+        f" AND version = {version_hex(old)}), {old}lineage, '')"
     )
 
 

@@ -60,7 +60,8 @@ BEGIN
 END
 $$;
 
--- `_without`: kind -> keys to leave out; other kinds are not looked at. One statement, one snapshot.
+-- `_without`: kind -> keys to leave out; other kinds are not looked at. One statement, so one
+-- snapshot.
 CREATE FUNCTION satchel_api.digests(_attempt text, _without jsonb)
 RETURNS TABLE (kind text, bucket integer, rows bigint, total numeric, seq bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$

@@ -20,7 +20,8 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- A version's hlc, read from the newest entry of a lineage; 0 where there is none.
-CREATE OR REPLACE FUNCTION satchel.base_hlc(lineage text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION satchel.base_hlc(lineage text) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN lineage = '' THEN 0
            ELSE ('x' || substr(lineage, 17, 16))::bit(64)::bigint END
 $$;
@@ -62,7 +63,8 @@ LANGUAGE sql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
         SELECT version, place FROM (
             SELECT entry AS version, 0 AS place
             UNION ALL
-            SELECT known, place FROM string_to_table(lineage, ' ') WITH ORDINALITY AS k (known, place)
+            SELECT known, place
+            FROM string_to_table(lineage, ' ') WITH ORDINALITY AS k (known, place)
             WHERE known <> entry AND known <> ''
         ) AS entries ORDER BY place LIMIT 8
     ) AS newest

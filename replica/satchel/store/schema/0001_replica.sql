@@ -1,7 +1,7 @@
 -- The replica's first schema: ten synced tables, two full-text indexes, and what a sync needs.
--- Every synced table: `row` (never travels; what FTS5 counts by), the key, data columns that may all
--- be NULL (a tombstone has only its key and version), `extra`, and the version. Its triggers are
--- generated (store/triggers.py) because they list all columns.
+-- Every synced table: `row` (never travels; what FTS5 counts by), the key, data columns that may
+-- all be NULL (a tombstone has only its key and version), `extra`, and the version. Its triggers
+-- are generated (store/triggers.py) because they list all columns.
 
 -- One row. Capture is off while `applying` is 1, which no committed state shows. `actor` and
 -- `wall_ms` are set by the engine inside its transaction.

@@ -1,0 +1,98 @@
+"""Replicas that hold memories already, and the plain SQLite file that they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, fields
+from pathlib import Path
+
+import apsw
+from bench.corpus import Corpus
+
+from satchel.config import Settings
+from satchel.memory.visibility import Caller
+from satchel.replica import DATABASE_FILE, Replica
+from satchel.store.codec import row_columns
+from satchel.store.connection import CACHE_KIB, Store
+from satchel_sync.changes import Row
+from satchel_sync.tables import MEMORY, Memory
+
+FILL_ROWS = 5_000
+NAMES = ", ".join(field.name for field in fields(Memory))
+MARKS = ", ".join("?" for _ in fields(Memory))
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+
+def fill(store: Store, memories: Iterable[Memory]) -> None:
+    """Insert memories as any SQL would, triggers and all: they wait for the next sync."""
+    rest = iter(memories)
+    while batch := [astuple(memory) for _, memory in zip(range(FILL_ROWS), rest, strict=False)]:
+        with store.write() as db:
+            db.execute(f"CREATE TEMP TABLE IF NOT EXISTS filling({NAMES})")
+            db.executemany(f"INSERT INTO temp.filling VALUES({MARKS})", batch)
+            db.execute(f"INSERT INTO memory({NAMES}) SELECT {NAMES} FROM temp.filling")
+            db.execute("DELETE FROM temp.filling")
+
+
+def stocked(home: Path, count: int, *, seed: int = 1) -> Path:
+    """A home whose replica holds `count` memories."""
+    with Store.open(home / DATABASE_FILE, durability="process") as store:
+        fill(store, Corpus(seed).memories(count))
+        with store.write() as db:
+            db.execute("ANALYZE")
+    return home
+
+
+@contextmanager
+def opened(home: Path, **settings: str) -> Iterator[Replica]:
+    """The replica in `home` as its operator; settings as in `Settings`."""
+    told = Settings(home=home, user_id="una", **settings)  # type: ignore[arg-type]
+    store = Store.open(home / DATABASE_FILE, durability=told.durability)
+    with Replica(store, told, Caller(None, "una", "operator")) as replica:
+        yield replica
+
+
+class Raw:
+    """A plain file with the memory table and its full-text index, and nothing else.
+
+    No triggers, no secondary index, no outbox: what SQLite itself takes for such a row.
+    """
+
+    def __init__(self, path: Path, synchronous: str, *, fts: bool = True) -> None:
+        """`synchronous` is FULL or NORMAL; the journal is write-ahead, as the replica's is."""
+        columns = row_columns(MEMORY)
+        self.db = apsw.Connection(str(path))
+        for pragma in ("journal_mode = WAL", f"synchronous = {synchronous}"):
+            self.db.execute(f"PRAGMA {pragma}")
+        self.db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        declared = columns.replace("id,", "id TEXT NOT NULL UNIQUE,", 1)
+        self.db.execute(f"CREATE TABLE memory(row INTEGER PRIMARY KEY, {declared})")
+        self._insert = (
+            f"INSERT INTO memory({columns}) VALUES({', '.join('?' for _ in columns.split(','))})"
+        )
+        self._index = None
+        if fts:
+            self.db.execute(
+                "CREATE VIRTUAL TABLE memory_fts USING fts5(title, content, aliases,"
+                f" content = 'memory', content_rowid = 'row', tokenize = '{TOKENIZER}')"
+            )
+            self._index = (
+                "INSERT INTO memory_fts(rowid, title, content, aliases) SELECT row, title,"
+                " content, aliases FROM memory WHERE row >= ? ORDER BY row"
+            )
+
+    def insert(self, rows: Sequence[Row]) -> None:
+        """These rows in one transaction."""
+        self.db.execute("BEGIN IMMEDIATE")
+        first = self.db.execute("SELECT coalesce(max(row), 0) + 1 FROM memory").get
+        self.db.executemany(
+            self._insert, [(row.key, *row.stamp, row.lineage, *row.values) for row in rows]
+        )
+        if self._index:
+            self.db.execute(self._index, (first,))
+        self.db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()

@@ -1,0 +1,352 @@
+"""The pages tell the truth: their consoles run, their links lead somewhere, their lists are whole.
+
+A fenced block ```console is a session: each line that begins with `$ ` is run, in order, in one
+bash per page that starts in an empty folder with the venv's `satchel` on its PATH; a trailing `\\`
+continues it, a trailing `# exit N` names the exit code (else 0), a trailing ` &` runs it in the
+background. What is shown below a command must be what it says, on stdout and stderr, after this:
+
+- white space of any length counts as one blank, so that a long line of JSON may be wrapped;
+- `…` stands for any text;
+- an id (UUID) is bound to the one that is really made: later commands get the real one in its
+  place, also where they give only its last 8 digits;
+- times (ISO-8601), hex of 32 or more digits, and the numbers of the JSON keys in `VARYING` differ.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/*.md", "docs/adr/*.md", "*/README.md")
+    for page in ROOT.glob(pattern)
+)
+PACKAGES = [
+    ROOT / part
+    for part in (
+        "replica/satchel",
+        "sync/satchel_sync",
+        "warehouse/satchel_warehouse",
+        "crypto/satchel_crypto",
+    )
+]
+FOLDERS = ("replica", "sync", "warehouse", "crypto", "native")
+"""Each has a door plate: a README.md."""
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
+VARYING = r"\w+_ms|\w+_s|score|pid|bytes_\w+"
+MASKS = re.compile(
+    rf"(?P<id>{UUID})|(?P<time>{TIME})|(?P<hex>[0-9a-f]{{32,}})|(?P<any>…)|(?P<gap>\s+)|"
+    rf'(?P<key>"(?:{VARYING})": )[-\d.]+'
+)
+DONE = "@@done@@"
+
+
+# ---- consoles -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Step:
+    """One command of a page with what is shown below it."""
+
+    line: int
+    command: str
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """The code that the page names."""
+        named = re.search(r"#\s*exit (\d+)$", self.command)
+        return int(named[1]) if named else 0
+
+    @property
+    def in_background(self) -> bool:
+        return self.command.endswith(" &")
+
+
+def steps_of(text: str) -> list[Step]:
+    """The commands of every console block of a page."""
+    steps: list[Step] = []
+    inside = continued = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("```"):
+            inside, continued = line == "```console" and not inside, False
+        elif inside and line.startswith("$ "):
+            steps.append(Step(number, line[2:]))
+        elif inside and continued:
+            steps[-1].command += "\n" + line
+        elif inside:
+            steps[-1].shown.append(line)
+        continued = inside and line.endswith("\\") and (continued or line.startswith("$ "))
+    return steps
+
+
+class Shell:
+    """One bash; stdout and stderr of its commands come through one pipe."""
+
+    def __init__(self, folder: Path) -> None:
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+        }
+        self._process = subprocess.Popen(
+            ["bash", "--norc"], cwd=folder, env=environment, text=True, encoding="utf-8",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def run(self, step: Step, command: str) -> tuple[str, int]:
+        """What a command said, and its exit code; in the background: its first line, and 0."""
+        pipe, out = _both(self._process)
+        pipe.write(f"{command}\nprintf '\\n{DONE} %s\\n' $?\n")
+        pipe.flush()
+        lines: list[str] = []
+        code = None
+        for line in out:
+            if line.startswith(DONE):
+                code = int(line.split()[1])
+            elif line.strip():
+                lines.append(line)
+            if code is not None and (lines or not (step.in_background and step.shown)):
+                break
+        assert code is not None, f"bash ended at {command!r}: {''.join(lines)}"
+        return "".join(lines), code
+
+    def close(self) -> None:
+        """End what is still running, as Ctrl-C and a closed terminal would."""
+        pipe, out = _both(self._process)
+        pipe.write("kill $(jobs -p) 2>/dev/null; wait\n")
+        pipe.close()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        out.close()
+
+
+def _both(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+@dataclass
+class Ids:
+    """Ids that a page shows -> ids that were really made."""
+
+    real: dict[str, str] = field(default_factory=dict)
+
+    def put_into(self, command: str) -> str:
+        """A command of the page with the real ids, or their last 8 digits."""
+        for shown, real in self.real.items():
+            command = command.replace(shown, real).replace(shown[-8:], real[-8:])
+        return command
+
+    def check(self, shown: str, said: str) -> bool:
+        """Whether a command said what is shown; learns the ids that are new."""
+        pattern, ids = _pattern(" ".join(shown.split()))
+        found = re.fullmatch(pattern, " ".join(said.split()))
+        if found is None:
+            return False
+        pairs = zip(ids, found.groups(), strict=True)
+        return all(self.real.setdefault(one, real) == real for one, real in pairs)
+
+
+def _pattern(shown: str) -> tuple[str, list[str]]:
+    """A regular expression for what is shown, with a group for each id, and these ids."""
+    ids: list[str] = []
+    parts: list[str] = []
+    end = 0
+    for found in MASKS.finditer(shown):
+        parts.append(re.escape(shown[end : found.start()]))
+        end = found.end()
+        if found["id"]:
+            ids.append(found["id"])
+        parts.append(_masked(found))
+    return "".join([*parts, re.escape(shown[end:])]), ids
+
+
+def _masked(found: re.Match[str]) -> str:
+    if found["key"]:
+        return re.escape(found["key"]) + r"[-\d.]+"
+    whole = {"id": f"({UUID})", "time": TIME, "hex": "[0-9a-f]{32,}", "any": ".*?", "gap": " "}
+    return whole[str(found.lastgroup)]
+
+
+WITH_CONSOLES = [page for page in PAGES if steps_of(page.read_text("utf-8"))]
+
+
+def test_the_readme_has_a_console() -> None:
+    assert ROOT / "README.md" in WITH_CONSOLES
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """An empty folder with a short name: a socket's path has no more than 100 bytes."""
+    made = Path(tempfile.mkdtemp(prefix="satchel-docs-"))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize("page", WITH_CONSOLES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_consoles_show_what_happens(page: Path, folder: Path) -> None:
+    shell, ids = Shell(folder), Ids()
+    try:
+        for step in steps_of(page.read_text("utf-8")):
+            said, code = shell.run(step, ids.put_into(step.command))
+            where = f"{page.name}:{step.line}: $ {step.command}\n{said}"
+            assert code == step.exit_code, where
+            assert ids.check("\n".join(step.shown), said), where
+    finally:
+        shell.close()
+
+
+@pytest.mark.parametrize(
+    ("shown", "said", "same"),
+    [
+        ('{"a": 1,\n "b": …}', '{"a": 1, "b": [2, 3]}', True),
+        ('{"a": 1}', '{"a": 2}', False),
+        ('{"a": 1}', '{"a": 1} and more', False),
+        ('{"took_ms": 1.5, "n": 1}', '{"took_ms": 27, "n": 1}', True),
+        ('{"took_ms": 1.5, "n": 1}', '{"took_ms": 27, "n": 2}', False),
+        ("at 2026-11-29T19:50:24.731+00:00", "at 2027-01-01T00:00:00.000+00:00", True),
+        ("at 2026-11-29T19:50:24.731+00:00", "at noon", False),
+        ("", "error", False),
+        ("{0} {0}", "{1} {1}", True),
+        ("{0} {0}", "{1} {2}", False),
+    ],
+)
+def test_what_counts_as_the_same(shown: str, said: str, same: bool) -> None:
+    ids = [f"0000000{n}-0000-7000-8000-00000000000{n}" for n in range(3)]
+    for number, one in enumerate(ids):
+        mark = f"{{{number}}}"
+        shown, said = shown.replace(mark, one), said.replace(mark, one)
+    assert Ids().check(shown, said) is same
+
+
+def test_a_short_id_is_bound_too() -> None:
+    ids = Ids()
+    shown = "01a228db-d2db-7e4d-a104-2ac2e46e8fd4"
+    assert ids.check(shown, shown.replace("e46e8fd4", "00000001"))
+    assert ids.put_into("get e46e8fd4") == "get 00000001"
+
+
+# ---- links --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = [
+        target
+        for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text("utf-8")))
+        if not target.startswith(("https://", "http://")) and not leads_somewhere(page, target)
+    ]
+    assert broken == []
+
+
+def leads_somewhere(page: Path, target: str) -> bool:
+    """Whether a relative link names a file, and a heading in it if it has an anchor."""
+    path, _, anchor = target.partition("#")
+    file = (page.parent / path).resolve() if path else page
+    return file.exists() and (not anchor or anchor in anchors(file))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def without_code(text: str) -> str:
+    """A page without its fenced blocks."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_each_part_has_its_door_plate(name: str) -> None:
+    plate = (ROOT / name / "README.md").read_text("utf-8")
+    assert plate.startswith(f"# {name}")
+    assert "import" in plate, "it says what this part may import"
+    assert re.search(r"[Ss]tart", plate), "it says where to start reading"
+
+
+# ---- promises and errors ------------------------------------------------------------------------
+
+
+def promises() -> dict[str, str]:
+    """The rows of docs/SYNC.md that begin with a promise's id."""
+    page = (ROOT / "docs/SYNC.md").read_text("utf-8")
+    found = re.findall(r"^\| (SYNC-\d+) \|(.*)$", page, re.MULTILINE)
+    assert len(found) == len(dict(found)), "an id is given twice"
+    return dict(found)
+
+
+def test_promises_are_numbered_in_order() -> None:
+    assert list(promises()) == [f"SYNC-{number}" for number in range(1, len(promises()) + 1)]
+    assert len(promises()) > 10
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_each_promise_names_tests_that_are_there(promise: str) -> None:
+    named = re.findall(r"`(\w+/\w+)::(test_\w+)`", promises()[promise])
+    assert named, "it names no test"
+    assert [f"{file}::{test}" for file, test in named if not has_test(file, test)] == []
+
+
+def test_every_test_that_the_pages_name_is_there() -> None:
+    named = [
+        (page.name, file, test)
+        for page in PAGES
+        for file, test in re.findall(r"`(\w+/\w+)::(test_\w+)`", page.read_text("utf-8"))
+    ]
+    assert [one for one in named if not has_test(*one[1:])] == []
+
+
+def has_test(file: str, test: str) -> bool:
+    """Whether tests/<file>.py defines that function."""
+    path = ROOT / "tests" / f"{file}.py"
+    return path.exists() and f"def {test}(" in path.read_text("utf-8")
+
+
+def error_codes() -> set[tuple[str, int]]:
+    """(code, exit code) of every error class of the four packages, and of those without a class."""
+    found = {("usage", 2), ("internal", 1)}
+    for module in modules_with_errors():
+        for kind in vars(importlib.import_module(module)).values():
+            if isinstance(kind, type) and issubclass(kind, Exception) and hasattr(kind, "code"):
+                found.add((kind.code, getattr(kind, "exit_code", 1)))
+    return found
+
+
+def modules_with_errors() -> list[str]:
+    """Modules that define an error with a code; importing all others would cost seconds."""
+    return [
+        ".".join(file.relative_to(package.parent).with_suffix("").parts)
+        for package in PACKAGES
+        for file in package.rglob("*.py")
+        if re.search(r'^    code = "', file.read_text("utf-8"), re.MULTILINE)
+    ]
+
+
+def test_every_error_is_listed_with_its_exit_code() -> None:
+    page = (ROOT / "docs/ERRORS.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted((code, str(exit_code)) for code, exit_code in error_codes())
