@@ -52,7 +52,7 @@ def sync_status(settings: Settings) -> dict[str, Any]:
         found = waiting(db)
         latest = attempts.reports(db, 1)
         hub = attempts.hub_id(db)
-        report = {name: value for name, value in latest[0].items() if name != "at_ms"} if latest else {}
+        report = latest[0] if latest else {}
         return {
             "replica_id": store.replica_id.hex(),
             "hub_id": hub.hex() if hub else None,
@@ -61,7 +61,7 @@ def sync_status(settings: Settings) -> dict[str, Any]:
             "conflicts": found.conflicts,
             **lag(found, store.now_ms()),
             "last_sync": iso(found.last_sync_ms) if found.last_sync_ms else None,
-            "last_report": report or None,
+            "last_report": {name: said for name, said in report.items() if name != "at_ms"} or None,
         }
 
 

@@ -10,9 +10,19 @@ import pytest
 from fix_machines import DAY_MS, Fleet, Machine
 
 from satchel.memory import change, tasks
+from satchel.memory.write import write
 from satchel.store import rows
 from satchel_sync.errors import HubUnreachable
-from satchel_sync.tables import EMBEDDING, MEMORY, TASK, Embedding, Memory, Relationship, Task
+from satchel_sync.tables import (
+    EMBEDDING,
+    MEMORY,
+    SPACE,
+    TASK,
+    Embedding,
+    Memory,
+    Relationship,
+    Task,
+)
 
 
 def test_1_rows_stamped_weeks_ago_reach_a_machine_that_syncs_every_hour(fleet: Fleet) -> None:
@@ -269,3 +279,18 @@ def _task(machine: Machine, key: str, parent: str | None = None) -> None:
 def _move(machine: Machine, key: str, *, under: str) -> None:
     with machine.store.write() as db:
         assert rows.update(db, TASK, key, parent_id=under)
+
+
+def test_a_first_use_never_opens_a_space_that_another_machine_closed(fleet: Fleet) -> None:
+    a, b = fleet.pair()
+    write(a.replica, "for members only", space="board")
+    with a.store.write() as db:
+        rows.update(db, SPACE, "board", members='["ann"]')
+    b.clock.at_ms += DAY_MS
+    write(b.replica, "a machine that has never heard of it", space="board")
+    for machine in (a, b, a):
+        machine.sync()
+    fleet.quiet()
+    for machine in (a, b):
+        assert machine.sql("SELECT members FROM space") == [('["ann"]',)]
+    assert fleet.journal() == []

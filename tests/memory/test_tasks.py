@@ -146,7 +146,7 @@ def test_one_of_many_processes_claims(tmp_path: Path) -> None:
     ]
     for worker in workers:
         worker.start()
-    found = [answers.get(timeout=60) for _ in workers]
+    found = [answers.get(timeout=110) for _ in workers]
     for worker in workers:
         worker.join()
     winners = [one for one in found if not one.startswith("refused")]

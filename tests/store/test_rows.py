@@ -17,10 +17,11 @@ UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 
 def test_ids_are_uuid7_and_only_go_up() -> None:
-    ids = [rows.new_id(now) for now in (1_700_000_000_000,) * 500 + (1_600_000_000_000,) * 500]
+    fresh = rows._Ids()
+    ids = [fresh.next(now) for now in (1_700_000_000_000,) * 500 + (1_600_000_000_000,) * 500]
     assert ids == sorted(set(ids))
     assert all(UUID7.fullmatch(made) for made in ids)
-    later = rows.new_id(1_800_000_000_123)
+    later = fresh.next(1_800_000_000_123)
     assert int(later.replace("-", "")[:12], 16) == 1_800_000_000_123
 
 

@@ -30,7 +30,7 @@ SCENES = (
 def run(console: Console, home: Path | None = None) -> int:
     """Play every scene; 0 when all that was shown was true.
 
-    With `home` the files stay there for a look afterwards. Raises DemoFailed naming what was untrue.
+    With `home` the files stay there for a look afterwards. Raises DemoFailed for what was untrue.
     """
     if home is not None:
         return _play(console, home)

@@ -10,7 +10,7 @@ from satchel.memory import text
 from satchel.memory.lookup import can_see, not_found, resolve
 from satchel.memory.visibility import SCOPES, Caller
 from satchel.store import rows
-from satchel_sync.tables import SPACE, Space
+from satchel_sync.tables import Space
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -82,9 +82,10 @@ def author(caller: Caller, agent: str | None) -> str | None:
 
 
 def _enter_space(db: Connection, caller: Caller, space: str) -> None:
-    if rows.get(db, SPACE, space) is None:
-        # Bare, so that machines which meet a space independently make the same row.
-        rows.insert(db, Space(name=space))
+    known = db.execute("SELECT 1 FROM space WHERE name = ?", (space,)).fetchone()
+    if known is None:
+        # In the lowest version: a first use must never open a space that another machine closed.
+        rows.insert_lowest(db, Space(name=space))
         return
     rule = can_see(caller, "space", access="write")
     sql = f"SELECT 1 FROM space AS t WHERE t.name = :key AND {rule}"

@@ -10,8 +10,13 @@ from typing import Any
 import apsw
 
 from satchel.errors import AmbiguousId, Conflict, InvalidInput, NotFound, UnknownArgument
+from satchel.store import outbox
+from satchel.store.codec import upsert
 from satchel.store.sql import alive
 from satchel_crypto import random_bytes
+from satchel_sync.changes import Row
+from satchel_sync.digest import row_digest
+from satchel_sync.stamp import CREATED, Stamp
 from satchel_sync.tables import TABLES, Table, Value
 
 SHORT_ID_DIGITS_MIN = 8
@@ -38,6 +43,24 @@ def insert(db: apsw.Connection, row: object) -> None:
     if held:
         raise Conflict(f"{table.name} {key} exists already", field=table.key)
     _run(db, _insert(table, over=held is not None), tuple(getattr(row, n) for n in _names(table)))
+
+
+def insert_lowest(db: apsw.Connection, row: object) -> None:
+    """Add a row in the lowest version there is: every other version of it wins, on any machine.
+
+    Machines that add the same row so hold the same version. Raises Conflict where the key is known.
+    """
+    table = BY_ROW[type(row)]
+    key = getattr(row, table.key)
+    if db.execute(f"SELECT 1 FROM {table.name} WHERE {table.key} = ?", (key,)).get:
+        raise Conflict(f"{table.name} {key} exists already", field=table.key)
+    values = (*(getattr(row, name) for name in table.names), None)
+    digest = row_digest(table, key, values)
+    lowest = Row(key, Stamp(CREATED, 1, bytes(16), digest), "", values)
+    db.execute("UPDATE control SET applying = 1")
+    upsert(db, table, [lowest])
+    db.execute("UPDATE control SET applying = 0")
+    outbox.put(db, table, [key])
 
 
 def update(db: apsw.Connection, table: Table, key: str, **columns: Value) -> bool:

@@ -43,11 +43,9 @@ CAPTURING = "(SELECT applying FROM control) = 0"
 
 def install(db: apsw.Connection) -> None:
     """(Re)make all triggers; needs a write transaction."""
-    for kind, name in db.execute(
-        "SELECT type, name FROM sqlite_schema WHERE type = 'trigger'"
-        " OR (type = 'view' AND name GLOB '*_text') ORDER BY type"
-    ).fetchall():
-        db.execute(f'DROP {kind} IF EXISTS "{name}"')
+    found = db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for (name,) in found:
+        db.execute(f'DROP TRIGGER "{name}"')
     for statement in statements():
         db.execute(statement)
     db.execute("INSERT OR REPLACE INTO meta(name, value) VALUES('triggers', ?)", (mark(),))
@@ -213,20 +211,10 @@ def _delete(table: Table) -> str:
 
 
 def _text_index(table: Table, columns: tuple[str, ...]) -> Iterator[str]:
-    """Keep the FTS5 index equal to the table, whoever writes.
-
-    Under an outer OR REPLACE an insert into FTS5 would first delete the text that it reads from the
-    table by now, and its counts would drift. A DELETE carries no such policy: hence the view whose
-    INSTEAD OF DELETE trigger indexes a row.
-    """
+    """Keep the FTS5 index equal to the table, whoever writes; rows leave in `_over` only."""
     name, listed = table.name, ", ".join(columns)
-    values = ", ".join(f"OLD.{column}" for column in columns)
-    yield f"CREATE VIEW {name}_text AS SELECT row, {listed} FROM {name}"
-    yield (
-        f"CREATE TRIGGER {name}_text_index INSTEAD OF DELETE ON {name}_text BEGIN\n"
-        f"INSERT INTO {name}_fts(rowid, {listed}) VALUES(OLD.row, {values});\nEND"
-    )
-    index = f"DELETE FROM {name}_text WHERE row = NEW.row;"
+    values = ", ".join(f"NEW.{column}" for column in columns)
+    index = f"INSERT INTO {name}_fts(rowid, {listed}) VALUES(NEW.row, {values});"
     unindex = _unindex(table, columns, "OLD.")
     differs = " OR ".join(f"NEW.{column} IS NOT OLD.{column}" for column in columns)
     yield _trigger(table, "text_insert", "AFTER INSERT", "true", [index])
