@@ -130,14 +130,16 @@ def warehouse_serve_embedded(
     folder: Path, *, on_ready: Callable[[dict[str, Any]], None], port: int | None = None
 ) -> int:
     """Serve a Postgres of our own in the foreground; `on_ready` gets {dsn, pid, data_dir}."""
-    serve = _embedded()
+    _need_warehouse()
+    from satchel_warehouse.serve_embedded import serve
+
     return int(serve(folder, lambda served: on_ready(asdict(served)), port=port))
 
 
 @contextmanager
 def embedded_warehouse(folder: Path) -> Iterator[str]:
     """A Postgres of our own while the body runs; yields its administrator's DSN."""
-    _embedded()
+    _need_warehouse()
     from satchel_warehouse.serve_embedded import running
 
     with running(folder) as (served, _):
@@ -152,13 +154,9 @@ def hub_of(settings: Settings) -> WarehouseHub:
             hint='name it: SATCHEL_WAREHOUSE_DSN, or [warehouse] dsn = "postgresql://…"',
             field="warehouse.dsn",
         )
-    try:
-        from satchel_warehouse.endpoint import WarehouseHub
-    except ImportError as error:
-        raise EngineUnavailable(
-            f"the warehouse part is not installed: {error.name} is missing",
-            hint="pip install 'satchel[warehouse]'",
-        ) from error
+    _need_warehouse()
+    from satchel_warehouse.endpoint import WarehouseHub
+
     return WarehouseHub(settings.warehouse_dsn, policy=settings.network_policy())
 
 
@@ -170,7 +168,7 @@ def admin_dsn(settings: Settings) -> str:
             hint='name it: SATCHEL_WAREHOUSE_ADMIN_DSN, or [warehouse] admin_dsn = "postgresql://…"',
             field="warehouse.admin_dsn",
         )
-    _embedded_or_hint()
+    _need_warehouse()
     return settings.warehouse_admin_dsn
 
 
@@ -260,14 +258,7 @@ def _password(path: Path) -> str:
     return text
 
 
-def _embedded() -> Any:
-    _embedded_or_hint()
-    from satchel_warehouse.serve_embedded import serve
-
-    return serve
-
-
-def _embedded_or_hint() -> None:
+def _need_warehouse() -> None:
     """Raise EngineUnavailable with the advice when the warehouse extra is not installed."""
     try:
         import satchel_warehouse.admin  # noqa: F401

@@ -15,6 +15,7 @@ background. What is shown below a command must be what it says, on stdout and st
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -22,10 +23,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -247,6 +249,43 @@ def test_a_short_id_is_bound_too() -> None:
     shown = "01a228db-d2db-7e4d-a104-2ac2e46e8fd4"
     assert ids.check(shown, shown.replace("e46e8fd4", "00000001"))
     assert ids.put_into("get e46e8fd4") == "get 00000001"
+
+
+# ---- snippets -----------------------------------------------------------------------------------
+
+
+def test_the_mcp_snippets_start_a_server_with_the_tools_that_are_named(folder: Path) -> None:
+    page = (ROOT / "README.md").read_text("utf-8")
+    (claude,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (codex,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`(\w+_\w+)`", page.split("Six tools")[1].split("by name")[0])
+    for snippet in (json.loads(claude)["mcpServers"], tomllib.loads(codex)["mcp_servers"]):
+        assert tools_listed(folder, snippet["satchel"]) == named
+
+
+def tools_listed(folder: Path, server: dict[str, Any]) -> list[str]:
+    """The tools that a server of an MCP configuration lists."""
+    asked = [
+        {"id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "docs", "version": "1"}}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]  # fmt: skip
+    with subprocess.Popen(
+        [Path(sys.executable).parent / server["command"], *server["args"]],
+        env={**os.environ, "SATCHEL_HOME": str(folder)}, text=True, encoding="utf-8",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        pipe, out = _both(process)
+        answers = []
+        for message in asked:
+            pipe.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            pipe.flush()
+            if "id" in message:
+                answers.append(json.loads(out.readline()))
+        pipe.close()
+    return [tool["name"] for tool in answers[-1]["result"]["tools"]]
 
 
 # ---- links --------------------------------------------------------------------------------------
