@@ -165,7 +165,7 @@ def admin_dsn(settings: Settings) -> str:
     if not settings.warehouse_admin_dsn:
         raise ConfigInvalid(
             "no administrator's DSN is configured",
-            hint='name it: SATCHEL_WAREHOUSE_ADMIN_DSN, or [warehouse] admin_dsn = "postgresql://…"',
+            hint="name it: SATCHEL_WAREHOUSE_ADMIN_DSN, or admin_dsn in [warehouse]",
             field="warehouse.admin_dsn",
         )
     _need_warehouse()

@@ -9,6 +9,10 @@ LINES_MAX = 400
 COLUMNS_MAX = 100
 
 
+REMARK = re.compile(r"  # (type: ignore|noqa).*$")
+"""What a checker wants at the end of a line does not count."""
+
+
 def files(*suffixes: str) -> list[Path]:
     return [
         file
@@ -53,6 +57,6 @@ def test_lines_fit_the_page() -> None:
         f"{file.relative_to(ROOT)}:{number}"
         for file in files(".py", ".pyi", ".rs", ".sql", ".sh")
         for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
-        if len(line) > COLUMNS_MAX
+        if len(REMARK.sub("", line)) > COLUMNS_MAX
     ]
     assert wide == []
