@@ -1,6 +1,7 @@
 """A file is one concept: it says which in its first line, and it stays small enough to read."""
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
