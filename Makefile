@@ -23,6 +23,7 @@ CARGO_OK := $(if $(CARGO),$(shell $(CARGO) --version 2>/dev/null | cut -d' ' -f2
 NATIVE_FILES := $(shell find native -name target -prune -o -type f \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null)
 PYTEST_ARGS ?=
+BENCH ?= bench
 say = @echo "[satchel] $(1)"
 
 .PHONY: help setup demo test test-python test-native test-all check format bench native docs lock clean
@@ -78,8 +79,8 @@ ifeq ($(CARGO_OK),yes)
 	@cd native && cargo fmt
 endif
 
-bench: setup ## measure, never judge
-	@$(BIN)/python -m pytest bench --benchmark-only --benchmark-columns=min,median,max,rounds
+bench: setup ## measure, never judge: into docs/BENCHMARKS.md (BENCH=bench/bench_cold.py for one)
+	@$(BIN)/python -m pytest $(BENCH) -q -s --benchmark-columns=min,median,max,rounds
 
 docs: setup ## make docs/TOOLS.md from the tool catalog
 	@mkdir -p docs && $(BIN)/python -m satchel.tools.document > docs/TOOLS.md.new && mv docs/TOOLS.md.new docs/TOOLS.md

@@ -21,6 +21,8 @@ from satchel_sync.tables import MEMORY, Memory
 FILL_ROWS = 5_000
 NAMES = ", ".join(field.name for field in fields(Memory))
 MARKS = ", ".join("?" for _ in fields(Memory))
+HASH_BYTES = 8 * 1024 * 1024
+"""What the index gathers before it writes: as the replica's own index is set."""
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 
@@ -76,6 +78,9 @@ class Raw:
             self.db.execute(
                 "CREATE VIRTUAL TABLE memory_fts USING fts5(title, content, aliases,"
                 f" content = 'memory', content_rowid = 'row', tokenize = '{TOKENIZER}')"
+            )
+            self.db.execute(
+                f"INSERT INTO memory_fts(memory_fts, rank) VALUES('hashsize', {HASH_BYTES})"
             )
             self._index = (
                 "INSERT INTO memory_fts(rowid, title, content, aliases) SELECT row, title,"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from satchel.errors import ConfigInvalid, did_you_mean
+from satchel.errors import ConfigInvalid, Refused, did_you_mean
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
 
 if TYPE_CHECKING:
@@ -67,6 +67,24 @@ class Settings:
             return self
         said = any(one.setting.name == "agent.role" and one.value for one in self.sourced)
         return replace(self, agent_id=name, role=self.role if said else "agent")
+
+    def require_built(self) -> None:
+        """Raise Refused where a promise was asked for that this release cannot keep.
+
+        Called before a replica is opened and before a socket is: nothing is touched.
+        """
+        if self.fips_mode:
+            raise Refused(
+                "FIPS mode was asked for, and this release has no FIPS provider",
+                hint="unset SATCHEL_FIPS and `crypto.fips_mode` to work without it",
+                field="crypto.fips_mode",
+            )
+        if self.crypto_provider != "openssl":
+            raise Refused(
+                f"this release has no crypto provider {self.crypto_provider!r}",
+                hint="unset SATCHEL_CRYPTO_PROVIDER and `crypto.provider`",
+                field="crypto.provider",
+            )
 
     def network_policy(self) -> Policy:
         """The same as the gate of `satchel_crypto.network` takes it."""

@@ -43,7 +43,8 @@ def sync_once(
         replica = SqliteReplica(store, adopt=adopt, version=version())
         report = sync(replica, hub, SYSTEM_CLOCK, progress)
         with store.read() as db:
-            return report | lag(waiting(db), store.now_ms())
+            found = waiting(db)
+        return report | {"pending": sum(found.pending.values())} | lag(found, store.now_ms())
 
 
 def sync_status(settings: Settings) -> dict[str, Any]:
@@ -148,6 +149,7 @@ def embedded_warehouse(folder: Path) -> Iterator[str]:
 
 def hub_of(settings: Settings) -> WarehouseHub:
     """The warehouse that the settings name; it connects when first used."""
+    settings.require_built()
     if not settings.warehouse_dsn:
         raise ConfigInvalid(
             "no warehouse is configured",
@@ -162,6 +164,7 @@ def hub_of(settings: Settings) -> WarehouseHub:
 
 def admin_dsn(settings: Settings) -> str:
     """The DSN of the warehouse's owner. Raises ConfigInvalid when none is named."""
+    settings.require_built()
     if not settings.warehouse_admin_dsn:
         raise ConfigInvalid(
             "no administrator's DSN is configured",
@@ -175,6 +178,7 @@ def admin_dsn(settings: Settings) -> str:
 @contextmanager
 def opened(settings: Settings) -> Iterator[Store]:
     """This replica's store, closed afterwards."""
+    settings.require_built()
     store = Store.open(settings.home / DATABASE_FILE, durability=settings.durability)
     try:
         yield store
@@ -191,6 +195,7 @@ def one_sync(home: Path) -> Iterator[None]:
     import fasteners
 
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (home / LOCK_FILE).touch(mode=0o600)
     lock = fasteners.InterProcessLock(home / LOCK_FILE)
     if not lock.acquire(blocking=False):
         raise SyncBusy("another sync of this replica is running", hint="wait for it to end")

@@ -122,8 +122,9 @@ class Replica:
 def open_replica(settings: Settings, *, embedder: Embedder | None = None) -> Replica:
     """Open (and on first use make) the replica in `settings.home`.
 
-    Raises StoreUnusable, StoreNewer or StoreBusy.
+    Raises StoreUnusable, StoreNewer, StoreBusy, or Refused for a setting that cannot be kept.
     """
+    settings.require_built()
     store = Store.open(settings.home / DATABASE_FILE, durability=settings.durability)
     return Replica(store, settings, caller_of(settings), given_embedder=embedder)
 

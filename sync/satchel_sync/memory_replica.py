@@ -70,7 +70,7 @@ class MemoryReplica:
         life = CREATED if held is None else held.stamp.life
         if held is not None and held.stamp.dead:
             life = next_generation(life)
-        if table.name == "task" and held is not None:
+        elif table.name == "task" and held is not None:
             at = table.names.index("status")
             if crosses_end(_text(held.values[at]), _text(values[at])):
                 life = next_end(life)

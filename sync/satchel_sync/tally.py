@@ -30,7 +30,6 @@ class Tally:
     failed: dict[str, str] = field(default_factory=dict)
     cursor: dict[str, int] = field(default_factory=dict)
     held_back: int = 0
-    pending: int = 0
 
     def add(self, kind: str, **counts: int) -> None:
         """Add to the counts of a kind."""
@@ -62,7 +61,6 @@ class Tally:
             "ms": self.ms,
             "clock_offset_ms": self.clock_offset_ms,
             "noop": not (self.total("sent") or self.total("pulled") or self.restamped),
-            "pending": self.pending,
             "digest": self.digest,
             "identity": self.identity,
             "failed": self.failed,

@@ -14,6 +14,7 @@ import fasteners
 import psycopg
 import pytest
 from fix_hub import HubWorld, fresh_database
+from psycopg import conninfo
 
 from satchel import peers
 from satchel_sync.tables import TABLES
@@ -112,6 +113,32 @@ def test_what_the_network_policy_keeps_closed(
     satchel: Command, dsn: str, more: dict[str, str], code: int, error: str
 ) -> None:
     refused(satchel("sync", SATCHEL_WAREHOUSE_DSN=dsn, **more), code, error)
+
+
+@pytest.mark.parametrize(
+    "variables", [{"SATCHEL_FIPS": "1"}, {"SATCHEL_CRYPTO_PROVIDER": "wolfcrypt"}], ids=str
+)
+@pytest.mark.parametrize("command", [["write", "x"], ["sync"], ["warehouse", "status"]], ids=str)
+def test_a_promise_that_cannot_be_kept_is_refused_before_anything(
+    satchel: Command, home: Path, command: list[str], variables: dict[str, str]
+) -> None:
+    refused(satchel(*command, **variables), 4, "refused")
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", ["", "n" * 64, "é" * 32])
+def test_a_login_that_postgres_would_cut_off(
+    satchel: Command, hub_world: HubWorld, name: str
+) -> None:
+    admin = {"SATCHEL_WAREHOUSE_ADMIN_DSN": hub_world.dsn}
+    refused(satchel("warehouse", "grant", "--replica", name, **admin), 2, "login_invalid")
+
+
+def test_a_login_that_is_not_there_is_no_passing_trouble(
+    satchel: Command, hub_world: HubWorld
+) -> None:
+    strange = conninfo.make_conninfo(hub_world.dsn, user="satchel_test_nobody")
+    refused(satchel("sync", SATCHEL_WAREHOUSE_DSN=strange), 4, "hub_refused")
 
 
 def test_a_database_that_is_no_warehouse(satchel: Command, cluster: str) -> None:

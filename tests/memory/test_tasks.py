@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fix_memory import StillClock, opened, seen_as
+from fix_memory import StillClock, claim_in_process, opened, seen_as
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,22 +126,13 @@ def test_claims_that_are_refused(ada: Replica) -> None:
     assert tasks.claim(seen_as(ada, None), key, agent="bob")["claimed_by"] == "bob"
 
 
-def _claim(home: str, agent: str, key: str, gate: Any, answers: Any) -> None:
-    with opened(Path(home), agent, embedding="off") as replica:
-        gate.wait()
-        try:
-            answers.put(tasks.claim(replica, key)["claimed_by"])
-        except Conflict as refusal:
-            answers.put(f"refused: {refusal}")
-
-
 def test_one_of_many_processes_claims(tmp_path: Path) -> None:
     with opened(tmp_path, "ada", embedding="off") as replica:
         key = tasks.create(replica, "t", space="lab")["id"]
     context = multiprocessing.get_context("spawn")
     gate, answers = context.Barrier(6), context.Queue()
     workers = [
-        context.Process(target=_claim, args=(str(tmp_path), f"w{n}", key, gate, answers))
+        context.Process(target=claim_in_process, args=(str(tmp_path), f"w{n}", key, gate, answers))
         for n in range(6)
     ]
     for worker in workers:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
-from fix_hub import HubWorld, hello_of, row_of, titled
+from fix_hub import HubWorld, fresh_database, hello_of, row_of, titled
+from psycopg import conninfo
 
 from satchel_sync.errors import HubRefused
 from satchel_sync.tables import MEMORY
@@ -198,3 +200,30 @@ def test_grant_keeps_to_logins_of_its_own(world: HubWorld) -> None:
         "SELECT rolpassword FROM pg_authid WHERE rolname = %s", (world.logins[-1],)
     )
     assert str(stored.fetchone()).startswith("('SCRAM-SHA-256$")
+
+
+def test_an_administrator_who_is_no_superuser_can_make_a_warehouse(cluster: str) -> None:
+    name = "satchel_test_" + uuid4().hex[:12]
+    with psycopg.connect(cluster, autocommit=True) as db:
+        db.execute(f"CREATE ROLE {name} LOGIN CREATEROLE".encode())
+        for role in ("satchel_owner", "satchel_replica"):
+            if db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+                db.execute(f"GRANT {role} TO {name} WITH ADMIN TRUE".encode())
+    try:
+        with fresh_database(cluster) as dsn:
+            with psycopg.connect(dsn, autocommit=True) as db:
+                db.execute(f"ALTER DATABASE {db.info.dbname} OWNER TO {name}".encode())
+            mine = conninfo.make_conninfo(dsn, user=name)
+            admin.init(mine)
+            admin.init(mine)
+            login = admin.grant_replica(mine, name + "_replica").login
+            hub = WarehouseHub(conninfo.make_conninfo(dsn, user=login))
+            with hub:
+                hub.hello(hello_of(1, "attempt"))
+            with psycopg.connect(dsn, autocommit=True) as db:
+                db.execute(f"DROP OWNED BY {login} CASCADE".encode())
+                db.execute(f"DROP ROLE {login}".encode())
+    finally:
+        with psycopg.connect(cluster, autocommit=True) as db:
+            db.execute(f"DROP OWNED BY {name} CASCADE".encode())
+            db.execute(f"DROP ROLE {name}".encode())

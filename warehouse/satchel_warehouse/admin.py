@@ -21,10 +21,18 @@ from satchel_sync.tables import TABLES
 from satchel_sync.version import PROTOCOL, SCHEMA
 from satchel_warehouse import functions
 from satchel_warehouse.database import ADMIN_PATH, Connection, connect, retried, sqlalchemy
-from satchel_warehouse.errors import INIT_HINT, WarehouseNotMigrated, WarehouseRefused, translate
+from satchel_warehouse.errors import (
+    INIT_HINT,
+    LoginInvalid,
+    WarehouseNotMigrated,
+    WarehouseRefused,
+    translate,
+)
 from satchel_warehouse.functions import OWNER, REPLICAS
 
 TENANT = "default"
+NAME_BYTES_MAX = 63
+"""Postgres cuts a longer name off, and the login under the full one is refused."""
 MIGRATE_LOCK = 5_202_611_290
 """Key of the advisory lock that one migration at a time holds."""
 
@@ -108,6 +116,10 @@ def grant_replica(
     A password is made up when none is given. Raises WarehouseRefused when the role exists and is
     not such a login, or belongs to another tenant.
     """
+    if not name or "\0" in name or len(name.encode()) > NAME_BYTES_MAX:
+        raise LoginInvalid(
+            f"{name[:80]!r} cannot be a login", hint=f"a name has 1 to {NAME_BYTES_MAX} bytes"
+        )
     password = password or random_bytes(24).hex()
     with _admin(admin_dsn, policy) as db, db.transaction():
         _revision(db)
@@ -174,8 +186,7 @@ def _prepare(db: Connection) -> None:
         for role in (OWNER, REPLICAS):
             if not _exists(db, role):
                 db.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
-        if not _one(db, "SELECT pg_has_role(%s, 'MEMBER')", OWNER)[0]:
-            db.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(OWNER)))
+        _become_owner(db)
         database = sql.Identifier(db.info.dbname)
         for right in (
             "REVOKE TEMPORARY ON DATABASE {db} FROM PUBLIC",
@@ -183,6 +194,15 @@ def _prepare(db: Connection) -> None:
             "CREATE SCHEMA IF NOT EXISTS satchel AUTHORIZATION {owner}",
         ):
             db.execute(sql.SQL(right).format(db=database, owner=sql.Identifier(OWNER)))
+
+
+def _become_owner(db: Connection) -> None:
+    """Let this login act as the owner; from PostgreSQL 16 on that is a grant of its own."""
+    apart = db.info.server_version >= 160_000
+    may = _one(db, "SELECT pg_has_role(%s, %s)", OWNER, "SET" if apart else "MEMBER")[0]
+    if not may:
+        grant = "GRANT {} TO CURRENT_USER" + (" WITH SET TRUE, INHERIT TRUE" if apart else "")
+        db.execute(sql.SQL(grant).format(sql.Identifier(OWNER)))
 
 
 def _migrate(db: Connection) -> None:

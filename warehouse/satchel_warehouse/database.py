@@ -128,8 +128,20 @@ def _keep_password_out(options: dict[str, Any]) -> None:
         )
 
 
-def _unreachable(target: Target, error: psycopg.OperationalError) -> WarehouseUnreachable:
+_NO_ENTRY = ("authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied")
+"""libpq gives no SQLSTATE of a refused connection, so it is told by the server's English words."""
+
+
+def _unreachable(
+    target: Target, error: psycopg.OperationalError
+) -> WarehouseUnreachable | WarehouseRefused:
     lines = str(error).strip().splitlines() or ["no reason given"]
+    if any(words in lines[0] for words in _NO_ENTRY):
+        return WarehouseRefused(
+            f"the warehouse at {target.host or 'the local socket'} lets this login not in: "
+            f"{lines[0].rpartition('FATAL:')[2].strip()}",
+            hint="`satchel warehouse grant --replica NAME` makes a login and its password",
+        )
     return WarehouseUnreachable(
         f"the warehouse at {target.host or 'the local socket'} does not answer: {lines[0]}",
         hint="nothing is lost; check that Postgres runs there and that this login may connect",

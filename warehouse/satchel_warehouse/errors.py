@@ -2,6 +2,7 @@
 
 WarehouseError                1
 ├── DsnInvalid                2  the DSN cannot be read
+├── LoginInvalid              2  a login's name cannot be one
 ├── WarehouseUnreachable     10  no connection, or another passing trouble (HubUnreachable)
 ├── WarehouseReadOnly        10  no commit is possible now (HubReadOnly)
 ├── WarehouseNotMigrated     13  `satchel warehouse init` or `migrate` has to run first
@@ -41,6 +42,13 @@ class DsnInvalid(WarehouseError):
     """The DSN cannot be read."""
 
     code = "dsn_invalid"
+    exit_code = 2
+
+
+class LoginInvalid(WarehouseError):
+    """A login's name cannot be one."""
+
+    code = "login_invalid"
     exit_code = 2
 
 
@@ -113,12 +121,16 @@ def translate(error: psycopg.Error) -> WarehouseError:
     if state in _REFUSED:
         return WarehouseRefused(
             f"the warehouse refused: {said}",
-            hint="`satchel warehouse grant` gives a login its rights",
+            hint="a replica's login is made by `satchel warehouse grant`; an administrator needs"
+            " CREATEROLE, and `satchel_owner` and `satchel_replica` WITH ADMIN OPTION",
         )
     if state == "SA002":
         return WarehouseVersionsDiffer(said, hint="upgrade the older side")
     if state == "SA003":
-        return WarehouseReconcile(said, hint="sync with the hub of before, or adopt this one")
+        return WarehouseReconcile(
+            said,
+            hint="check the DSN; to move this replica to this warehouse, sync once with --adopt",
+        )
     if state[:2] in _PASSING or (not state and isinstance(error, psycopg.OperationalError)):
         return WarehouseUnreachable(
             f"the warehouse cannot be reached now: {said}", hint="nothing is lost; sync again later"

@@ -12,6 +12,9 @@ from satchel.errors import did_you_mean, explain, is_typed
 
 def report(error: Exception, *, as_json: bool, verbose: bool) -> int:
     """Print `error` and return its exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError" and not as_json:
+        sys.stderr.write(f"{error}\n")
+        return 2
     usage = _is_usage(error) and not is_typed(error)
     if verbose and not usage and not is_typed(error):
         traceback.print_exception(error)
@@ -37,7 +40,9 @@ def _usage(error: Any) -> dict[str, str]:
     help_hint = f"see `{context.command_path} --help`" if context else "see `satchel --help`"
     return {
         "code": "unknown_argument" if option and parameter is None else "usage",
-        "message": _first_sentence(error.format_message()),
+        "message": "a command is missing"
+        if type(error).__name__ == "NoArgsIsHelpError"
+        else _first_sentence(error.format_message()),
         "hint": near or help_hint,
         "field": str(option or getattr(parameter, "name", None) or ""),
     }

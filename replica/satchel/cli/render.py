@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -20,6 +21,8 @@ _COLUMNS = {
 _LAST = ("id",)
 _SKIPPED = frozenset({"content_hash", "lineage", "digest", "hlc", "life", "origin", "extra"})
 _CELL_CHARS_MAX = 200
+_VERSION = re.compile(r"[0-9a-f]{80}")
+"""A row's version: too wide for a table, and its end tells two of them apart."""
 _COLUMNS_MAX = 9
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red", "score": "cyan"}
 
@@ -82,7 +85,7 @@ def _cell(key: str, value: Any, chars_max: int | None = _CELL_CHARS_MAX) -> Text
     text = _words(value)
     if chars_max and len(text) > chars_max:
         text = text[: chars_max - 1] + "…"
-    if key in _LAST and chars_max:
+    if chars_max and (key in _LAST or _VERSION.fullmatch(text)):
         text = text[-8:]
     return Text(text, style=_STYLES.get(str(value), _STYLES.get(key, "")))
 

@@ -51,7 +51,13 @@ def serve_embedded(
     door: Door,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The data folder")],
     port: Annotated[
-        int | None, typer.Option("--port", min=1, max=65535, help="TCP port; default: a free one")
+        int | None,
+        typer.Option(
+            "--port",
+            min=1,
+            max=65535,
+            help="Listen on this TCP port of 127.0.0.1 too",
+        ),
     ] = None,
 ) -> int:
     """Run a Postgres of its own in the foreground; prints its DSN once it accepts connections."""

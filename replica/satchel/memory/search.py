@@ -65,7 +65,7 @@ class SearchAnswer:
 
     hits: list[Hit]
     mode: Literal["hybrid", "keyword"]
-    dropped: dict[str, int] | None
+    dropped: dict[str, int] | None = None
     notices: list[str]
     took_ms: float
 

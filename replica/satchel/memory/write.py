@@ -123,11 +123,11 @@ def store_new(
 
 
 def leave_queued(db: Connection, replica: Replica, memory_id: str) -> EmbeddingOutcome:
-    """Inside the write: queue the vector; without an engine on this machine that reads `off`."""
+    """Inside the write: queue the vector, for whichever process can make it."""
     if replica.embedding_state == "off":
         return "off"
     vectors.enqueue(db, memory_id, replica.now_ms())
-    return "off" if replica.embedding_state == "absent" else "queued"
+    return "queued"
 
 
 def _twin(
@@ -176,7 +176,7 @@ def _embedding_of(db: Connection, replica: Replica, memory_id: str) -> Embedding
     waits = db.execute("SELECT 1 FROM embed_queue WHERE memory_id = ?", (memory_id,)).get
     if waits is None:
         return "off" if replica.embedding_state == "off" else "done"
-    return "queued" if replica.embedding_state in ("warm", "cold") else "off"
+    return "off" if replica.embedding_state == "off" else "queued"
 
 
 def _warnings(draft: Memory, now_ms: int) -> list[str]:

@@ -42,3 +42,5 @@ class RankingUnavailable(ValueError):
     """The native ranking was demanded and can't be used here."""
 
     code = "ranking_unavailable"
+    exit_code = 1
+    hint = "set `ranking.engine` to `auto`, or install `satchel[native]`"
