@@ -22,7 +22,8 @@ CARGO_OK := $(if $(CARGO),$(shell $(CARGO) --version 2>/dev/null | cut -d' ' -f2
   { read -r v; [ "$$(printf '%s\n' $(RUST_MIN) "$$v" | sort -V | head -n1)" = "$(RUST_MIN)" ] && echo yes; }))
 NATIVE_FILES := $(shell find native -name target -prune -o -type f \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null)
-PYTEST_ARGS ?=
+# As many workers as cores; each starts a Postgres of its own.
+PYTEST_ARGS ?= -n auto
 BENCH ?= bench
 say = @echo "[satchel] $(1)"
 

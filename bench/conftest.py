@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from bench.stock import stocked
+from fix_hub import PREFIX
 
 from satchel_warehouse.serve_embedded import running
 
@@ -33,7 +36,13 @@ def home_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
 
 
 @pytest.fixture(scope="session")
-def durable_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def durable_cluster() -> Iterator[str]:
     """The administrator's DSN of an embedded Postgres with its own defaults, fsync included."""
-    with running(tmp_path_factory.mktemp("cluster") / "data") as (served, _):
-        yield served.dsn
+    # Not under pytest's folder: every run of pytest closes it to others, and under root the server
+    # runs as another user.
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        with running(folder / "cluster") as (served, _):
+            yield served.dsn
+    finally:
+        shutil.rmtree(folder)

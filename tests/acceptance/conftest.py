@@ -18,7 +18,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
 COMMAND = [sys.executable, "-m", "satchel"]
-KEPT = ("PATH", "SYSTEMROOT", "LANG", "HOME", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
+KEPT = ("PATH", "SYSTEMROOT", "LANG", "HOME", "TMPDIR")
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

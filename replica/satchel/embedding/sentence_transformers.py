@@ -20,7 +20,10 @@ class SentenceTransformersEmbedder:
         self._engine = engine
         self.model_id = model.model_id
         self.window = min(int(engine.max_seq_length or model.window), model.window)
-        self.dims = int(engine.get_sentence_embedding_dimension())
+        # Version 6 renamed it and warns of the old name; version 5 has the old one only.
+        name = "get_embedding_dimension"
+        dims = getattr(engine, name, None) or engine.get_sentence_embedding_dimension
+        self.dims = int(dims())
 
     def count_tokens(self, text: str) -> int:
         """Tokens with the two special ones that every model here adds."""
