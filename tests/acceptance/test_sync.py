@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -187,10 +189,14 @@ def test_one_sync_of_a_file_at_a_time(on: Callable[..., Run], tmp_path: Path) ->
 
 
 @pytest.fixture
-def served(tmp_path: Path, env: Callable[..., dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """`satchel warehouse serve-embedded` in the foreground of a process of its own."""
+def served(env: Callable[..., dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """`satchel warehouse serve-embedded` in the foreground of a process of its own.
+
+    Not under `tmp_path`: its parent may be closed to the account that the server runs as.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="satchel_test_"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "satchel", "warehouse", "serve-embedded", tmp_path / "hub"],
+        [sys.executable, "-m", "satchel", "warehouse", "serve-embedded", folder / "hub"],
         stdout=subprocess.PIPE, text=True, env=env(),
     )  # fmt: skip
     try:
@@ -200,6 +206,7 @@ def served(tmp_path: Path, env: Callable[..., dict[str, str]]) -> Iterator[dict[
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
         process.stdout.close()
+        shutil.rmtree(folder)
 
 
 def test_a_warehouse_from_nothing(satchel: Command, served: dict[str, Any]) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from satchel_sync.digest import format_extra, parse_extra, value_bytes, value_of
 from satchel_sync.tables import EXTRA, Table, Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """One kind as both sides know it: `mine` and `theirs` are {column: tag} in stored order."""
 
@@ -24,19 +25,19 @@ class Layout:
         """The layout of `table` at a hub with the columns `theirs`."""
         return Layout({column.name: column.tag for column in table.columns}, theirs)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The hub's data columns and `extra`, in the order in which values are sent and read."""
         if self.same:
             return (*self.mine, EXTRA)
         return (*self.theirs, EXTRA)
 
-    @property
+    @cached_property
     def tags(self) -> tuple[str, ...]:
         """The type tags of `columns`."""
         return (*((self.mine if self.same else self.theirs)[n] for n in self.columns[:-1]), "t")
 
-    @property
+    @cached_property
     def same(self) -> bool:
         """Whether both sides know the same columns."""
         return self.mine == self.theirs

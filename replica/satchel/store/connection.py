@@ -157,6 +157,8 @@ class Store:
         with self._lock:
             self._connections.append(db)
         db.set_busy_handler(self._wait)
+        # Plans do not depend on the values bound, so no statement is compiled again for new ones.
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         self._prepare(db)
         return db
 
