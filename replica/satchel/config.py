@@ -1,6 +1,7 @@
 """The configuration: one frozen `Settings` from defaults, `config.toml`, environment and flags.
 
-Later sources override earlier ones. This is the only file that reads the environment.
+Later sources override earlier ones; an empty or blank variable counts as unset, an empty flag is
+refused. This is the only file that reads the environment.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from satchel.dsn import masked
 from satchel.errors import ConfigInvalid, Refused, did_you_mean
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
 
@@ -19,11 +21,6 @@ if TYPE_CHECKING:
     from satchel_crypto.network import Policy
 
 CONFIG_FILE = "config.toml"
-MASK = "********"
-_URI_PASSWORD = r"(?P<lead>://[^/?#@]*?:)[^/?#]*(?=@)"
-_WORD_PASSWORD = (
-    r"(?i)(?P<lead>\b(?:password|sslpassword|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class Sourced:
     """A setting's value and where it came from: default, file, env NAME or flag."""
 
     setting: Setting
-    value: Value
+    value: Value = field(repr=False)
     origin: str
 
 
@@ -61,9 +58,13 @@ class Settings:
     mcp_tools: tuple[str, ...] = ("core",)
     sourced: tuple[Sourced, ...] = field(default=(), repr=False)
 
-    def as_agent(self, name: str | None) -> Settings:
-        """The same with `name` as the caller, unless an agent was configured."""
-        if self.agent_id or not name:
+    def as_agent(self, name: str) -> Settings:
+        """The same with `name` as the caller, unless an agent was configured.
+
+        The role becomes `agent`, unless a role was configured: the operator's view is never given
+        away by leaving something out.
+        """
+        if self.agent_id:
             return self
         said = any(one.setting.name == "agent.role" and one.value for one in self.sourced)
         return replace(self, agent_id=name, role=self.role if said else "agent")
@@ -133,18 +134,14 @@ def show(settings: Settings) -> list[dict[str, Any]]:
     return [home, *(_shown(one) for one in settings.sourced)]
 
 
-def masked(dsn: str) -> str:
-    """A DSN without its password: of a URI, of a key=value string, of a URI's query."""
-    hidden = re.sub(_URI_PASSWORD, lambda found: found["lead"] + MASK, dsn)
-    return re.sub(_WORD_PASSWORD, lambda found: found["lead"] + MASK, hidden)
-
-
 # ---- sources ------------------------------------------------------------------------------------
 
 
 def _home(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
+    if flag is not None:
+        _refuse_blank(flag, "home")
     given, origin = (flag, "flag") if flag else (environ.get("SATCHEL_HOME"), "env SATCHEL_HOME")
-    if given:
+    if given and given.strip():
         _refuse_nul(given, "home", origin)
         return Path(given).expanduser().absolute(), origin
     from platformdirs import user_data_path  # 10 ms, and most processes are told their home
@@ -216,9 +213,10 @@ def _source(
 ) -> Sourced:
     flag = flags.get(setting.name)
     if flag is not None:
+        _refuse_blank(flag, setting.name)
         return Sourced(setting, checked(setting, flag, "the command line"), "flag")
     for name in setting.environment:
-        if environ.get(name):
+        if environ.get(name, "").strip():
             return Sourced(setting, checked(setting, environ[name], name), f"env {name}")
     if setting.name in file:
         return Sourced(setting, checked(setting, file[setting.name], CONFIG_FILE), "file")
@@ -280,6 +278,19 @@ def unknown_setting(name: str, where: str) -> ConfigInvalid:
         hint=hint or "`satchel config show` lists every setting",
         field=name,
     )
+
+
+def _refuse_blank(flag: str, name: str) -> None:
+    """An empty flag is a variable that was not set: taken as "not said" it would be the operator's.
+
+    (`satchel --agent "$AGENT"`.) An empty environment variable counts as unset.
+    """
+    if not flag.strip():
+        raise ConfigInvalid(
+            f"the command line: {name} is empty",
+            hint="give a value, or leave the option out",
+            field=name,
+        )
 
 
 def _refuse_nul(value: str, name: str, where: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import apsw
 
 from satchel import config
+from satchel.dsn import masked
 from satchel.errors import SatchelError, describe, is_typed
 from satchel.replica import DATABASE_FILE, open_replica
 
@@ -183,7 +184,7 @@ def _warehouse(settings: Settings) -> list[Check]:
                 fix="is the host up, and its port open?",
             )
         ]
-    found = f"{config.masked(settings.warehouse_dsn)} answers"
+    found = f"{masked(settings.warehouse_dsn)} answers"
     return [Check(name="warehouse", ok="ok", found=found), _clock(offset_ms)]
 
 
@@ -192,7 +193,7 @@ def _clock(offset_ms: int) -> Check:
     return Check(
         name="clock",
         ok="ok" if near else "warn",
-        found=f"{offset_ms} ms from the warehouse's",
+        found=f"this machine's minus the warehouse's: {offset_ms} ms",
         why="" if near else "the later write wins, and this clock says wrongly what is later",
         fix="" if near else "synchronise this machine's clock (NTP)",
     )

@@ -12,7 +12,8 @@ SatchelError                 1
 ├── StoreUnusable            1  the replica's file or folder cannot be used
 ├── StoreBusy                1  another process holds the replica for too long
 ├── StoreNewer              13  a newer satchel wrote this replica
-└── EngineUnavailable        1  an optional engine was asked for and is not there
+├── EngineUnavailable        1  an optional engine was asked for and is not there
+└── OutputFailed             1  the answer could not be written to stdout
 """
 
 from __future__ import annotations
@@ -117,6 +118,12 @@ class EngineUnavailable(SatchelError):
     """An optional engine was asked for and is not there."""
 
     code = "engine_unavailable"
+
+
+class OutputFailed(SatchelError):
+    """The answer could not be written to stdout."""
+
+    code = "output_failed"
 
 
 def describe(error: Exception) -> dict[str, str]:

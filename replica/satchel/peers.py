@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import ConfigInvalid, EngineUnavailable
+from satchel.memory.deleted import saw
+from satchel.memory.lookup import sees
 from satchel.memory.moments import iso
-from satchel.replica import DATABASE_FILE
+from satchel.memory.visibility import Caller
+from satchel.replica import DATABASE_FILE, caller_of
 from satchel.store import attempts, journal
 from satchel.store import quarantine as gate
 from satchel.store.connection import SYSTEM_CLOCK, Store
@@ -25,6 +28,8 @@ from satchel_sync.session import Progress, silent, sync
 from satchel_sync.tables import BY_NAME
 
 if TYPE_CHECKING:
+    from apsw import Connection
+
     from satchel.config import Settings
     from satchel_sync.changes import Loser
     from satchel_warehouse.endpoint import WarehouseHub
@@ -67,18 +72,27 @@ def sync_status(settings: Settings) -> dict[str, Any]:
 
 
 def conflicts(settings: Settings) -> list[dict[str, Any]]:
-    """The versions that lost on this machine, oldest first, with their content."""
+    """The versions that lost on this machine, oldest first, with their content.
+
+    Only those whose own columns let the caller see them.
+    """
+    caller = caller_of(settings)
     with opened(settings) as store, store.read() as db:
-        return [_conflict(loser) for loser in journal.listed(db)]
+        return [_conflict(loser) for loser in journal.listed(db) if _saw(db, caller, loser)]
 
 
 def quarantine(settings: Settings) -> list[dict[str, Any]]:
-    """Rows that stay here until they are changed: kind, key, column, reason, since when."""
+    """Rows that stay here until they are changed: kind, key, column, reason, since when.
+
+    Only those that the caller may see; the operator is shown all, deleted ones too.
+    """
+    caller = caller_of(settings)
     with opened(settings) as store, store.read() as db:
         return [
             {"kind": row.kind, "key": row.key, "column": row.column, "reason": row.reason,
              "at": iso(row.at_ms)}
             for row in gate.listed(db)
+            if caller.sees_all or sees(db, caller, row.kind, row.key)
         ]  # fmt: skip
 
 
@@ -222,6 +236,11 @@ def version() -> str:
     import satchel
 
     return satchel.__version__
+
+
+def _saw(db: Connection, caller: Caller, loser: Loser) -> bool:
+    columns = dict(zip(BY_NAME[loser.kind].names, loser.row.values, strict=False))
+    return caller.sees_all or saw(db, caller, loser.kind, loser.row.key, columns)
 
 
 def _conflict(loser: Loser) -> dict[str, Any]:

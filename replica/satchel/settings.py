@@ -62,7 +62,10 @@ def _network_path(path: str) -> tuple[Setting, Setting]:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
-        section="agent", key="id", short=("SATCHEL_AGENT",), help="Who asks; empty = the operator"
+        section="agent",
+        key="id",
+        short=("SATCHEL_AGENT",),
+        help="Who asks; unset or empty = the operator; under MCP the client by its own name",
     ),
     Setting(
         section="agent",

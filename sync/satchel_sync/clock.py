@@ -16,16 +16,29 @@ def pack(wall_ms: int, counter: int = 0) -> int:
     return (wall_ms << 16) + counter
 
 
+HLC_MAX = pack(64_060_588_800_000)
+"""The year 4000: a higher stamp is nobody's clock, and would leave no room to stamp above it."""
+
+
 def wall_ms(hlc: int) -> int:
     """The milliseconds of an hlc."""
     return hlc >> 16
 
 
 def tick(now_ms: int, last: int, held: int = 0) -> int:
-    """The next stamp: above this machine's last and the row's own, never below the wall."""
-    return max(pack(now_ms), last + 1, held + 1)
+    """The next stamp: above this machine's last and the row's own, never below the wall.
+
+    A stamp at or over `HLC_MAX` counts as none: nothing could be above it.
+    """
+    known = [hlc + 1 for hlc in (last, held) if hlc < HLC_MAX]
+    return min(max([pack(now_ms), *known]), HLC_MAX)
 
 
 def observe(now_ms: int, last: int, remote: int) -> int:
     """The clock after a remote stamp was seen; one too far ahead of the wall leaves it alone."""
-    return max(last, remote) if remote <= pack(now_ms + AHEAD_MS_MAX) else last
+    return max(last, remote) if remote <= nearest_future(now_ms) else last
+
+
+def nearest_future(now_ms: int) -> int:
+    """The highest stamp that moves a clock."""
+    return min(pack(now_ms + AHEAD_MS_MAX), HLC_MAX - 1)

@@ -6,6 +6,8 @@ PULL_ROWS_MAX = 5_000
 PULL_BYTES_MAX = 16 * 1024 * 1024
 ROW_BYTES_MAX = 8 * 1024 * 1024
 """A larger row is quarantined: it would not fit a page beside others."""
+KEY_BYTES_MAX = 1024
+"""Of a key in UTF-8: an index of Postgres takes no entry above a third of a page."""
 PUSH_ROUNDS_MAX = 4
 """Rounds of a push: rows that were stamped anew are sent in the next one."""
 REPORTS_KEPT_DAYS = 90

@@ -23,6 +23,7 @@ from satchel_sync.merge import Verdict, decide, journaled, newest
 from satchel_sync.ports import Clock
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import COLUMN_TAGS, TABLES, Table
+from satchel_sync.validity import reason_invalid
 from satchel_sync.version import PROTOCOL, SCHEMA
 
 
@@ -58,6 +59,10 @@ class MemoryHub:
         refused: list[Refusal] = []
         before = len(self.losers)
         for row in newest(rows):
+            reason = reason_invalid(table, row)
+            if reason:
+                refused.append(Refusal(row.key, "invalid", reason))
+                continue
             held = self.rows[table.name].get(row.key)
             if restamp.future(row, held.stamp.hlc if held else 0, self.clock.now_ms()):
                 refused.append(Refusal(row.key, "future"))

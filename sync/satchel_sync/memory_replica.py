@@ -195,6 +195,10 @@ class MemoryReplica:
         """See `Replica.held_back`."""
         return tuple(self.kinds[table.name].quarantine)
 
+    def quarantined(self) -> int:
+        """See `Replica.quarantined`."""
+        return sum(len(kept.quarantine) for kept in self.kinds.values())
+
     def requeue(self, table: Table, keys: Collection[str]) -> None:
         """See `Replica.requeue`."""
         for key in keys:

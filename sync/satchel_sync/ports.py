@@ -120,7 +120,15 @@ class Replica(Protocol):
         ...
 
     def held_back(self, table: Table) -> Collection[str]:
-        """Keys of quarantined rows of this kind."""
+        """Keys that a digest leaves out on both sides, because the rows of this kind stay here.
+
+        Only keys that a hub can hold; a local row is named only if the hub is known to hold its
+        key, so that no other is ever told.
+        """
+        ...
+
+    def quarantined(self) -> int:
+        """How many rows cannot travel as they are."""
         ...
 
     def requeue(self, table: Table, keys: Collection[str]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,20 @@ CASES: list[tuple[list[str | bytes], bytes, int, str, str]] = [
     (["write", "x", "--titel", "t"], b"", 2, "unknown_argument", "--title"),
     (["--hom", "x", "write", "x"], b"", 2, "unknown_argument", "--home"),
     (["write", "x", "surplus"], b"", 2, "usage", "surplus"),
-    (["write"], b"", 2, "invalid_input", "text"),
+    (["write"], b"", 2, "invalid_input", "satchel write TEXT"),
+    (["memory", "supersede"], b"", 2, "invalid_input", "satchel memory supersede ID TEXT"),
+    (["write", "x", "--agent", ""], b"", 2, "config_invalid", "agent"),
+    (["--agent", " ", "search", "x"], b"", 2, "config_invalid", "agent"),
+    (["write", "x", "--home", ""], b"", 2, "config_invalid", "home"),
+    (["write", "x", "--importance", "1" + "0" * 400], b"", 2, "invalid_input", "importance"),
+    (
+        ["write", "--json-file", "-"],
+        b'{"text": "x", "importance": 1' + b"0" * 400 + b"}",
+        2,
+        "invalid_input",
+        "importance",
+    ),
+    (["write", "x", "--json-file", ""], b"", 2, "invalid_input", "json-file"),
     (["write", "x", "--importance", "much"], b"", 2, "invalid_input", "importance"),
     (["write", "x", "--importance", "1.5"], b"", 2, "invalid_input", "importance"),
     (["write", "x", "--importance", "nan"], b"", 2, "invalid_input", "importance"),
@@ -177,3 +193,44 @@ class TestHomesThatCannotBeUsed:
 def test_a_bad_variable(satchel: Command, home: Path) -> None:
     refused(satchel("write", "x", SATCHEL_RANKING="fast"), 2, "config_invalid", "SATCHEL_RANKING")
     assert not home.exists()
+
+
+STREAMS: list[tuple[str, int, str, str]] = [
+    # what a shell runs, exit code, error code, what the error names
+    ("write mine >&-", 1, "output_failed", "is done"),
+    ("write mine >/dev/full", 1, "output_failed", "is done"),
+    ("search there >&-", 1, "output_failed", "stdout"),
+    ("search there >/dev/full", 1, "output_failed", "No space left"),
+    ("--help >/dev/full", 1, "output_failed", "No space left"),
+    ("--version >&-", 1, "output_failed", "stdout"),
+    ("write - <&-", 2, "invalid_input", "stdin"),
+    ("write >&-", 2, "invalid_input", "text"),
+    ("write mine 2>&-", 0, "", ""),
+    ("write mine >&- 2>&- <&-", 1, "", ""),
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("case", STREAMS, ids=lambda case: case[0])
+def test_streams_that_cannot_be_used(
+    satchel: Command, home: Path, env: Callable[..., dict[str, str]], case: tuple[str, ...]
+) -> None:
+    line, exit_code, code, named = case
+    _prepared(satchel, home)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -m satchel {line}'],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        env=env(),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == exit_code
+    assert (b"Traceback" in done.stderr, b"internal" in done.stderr) == (False, False)
+    if code:
+        (shown,) = done.stderr.decode().splitlines()
+        error = json.loads(shown)["error"]
+        assert (error["code"], "done" in error["message"]) == (code, "write mine" in line)
+        assert named in error["message"] + error["field"]
+    kept = [row for row in contents(home) if "mine" in row and row.startswith("memory ")]
+    assert len(kept) == ("write mine" in line)

@@ -141,6 +141,22 @@ async def test_the_caller_is_the_configured_agent_else_the_client(connect: Conne
         assert (item["agent_id"], item["scope"]) == ("some-client", "agent")
 
 
+@pytest.mark.parametrize("client", ["", "  ", "\u200b", "\x07", "\u2028", "\xa0", "\ufeff\t"])
+async def test_a_client_without_a_name_is_an_agent_and_not_the_operator(
+    connect: Connect, client: str
+) -> None:
+    async with connect("--agent", "ann") as session:
+        key = (await answer(session, "memory_write", text="a zebra of ann's"))["id"]
+    async with connect(client=client) as session:
+        assert (await answer(session, "memory_search", query="zebra"))["hits"] == []
+        assert (await answer(session, "memory_get", ids=[key]))["missing"] == [key]
+        own = (await answer(session, "memory_write", text="nobody's zebra"))["id"]
+        item = (await answer(session, "memory_get", ids=[own]))["items"][0]
+        assert (item["agent_id"], item["scope"]) == ("unnamed", "agent")
+    async with connect(client=client, SATCHEL_AGENT_ROLE="operator") as session:
+        assert (await answer(session, "memory_get", ids=[key]))["missing"] == []
+
+
 async def test_the_protocol_without_a_handshake_is_served_too(env: Environment) -> None:
     server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "mcp"], env=env())
     async with Client(server) as client:
@@ -220,4 +236,48 @@ run(["mcp"])
     assert all(message["jsonrpc"] == "2.0" for message in messages)
     last = next(message for message in messages if message.get("id") == 3)
     assert last["result"]["structuredContent"]["outcome"] == "created"
+    assert [one["error"]["code"] for one in messages if one.get("id") is None] == [-32700, -32700]
     assert server.returncode == 0
+
+
+UNREADABLE: list[tuple[bytes, int | None]] = [
+    # a line, the code of the error that answers it
+    (b"{bad", -32700),
+    (b"\xff\xfe\x00", -32700),
+    (b'{"jsonrpc": "2.0", "id": 6, "method": "ping", "params": {"x": "\\ud800"}}', -32700),
+    (b"[" * 100_000, -32700),
+    (b"[]", -32600),
+    (b"null", -32600),
+    (b'"x"', -32600),
+    (b'{"jsonrpc": "2.0"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', None),
+    (b"", None),
+    (b"  ", None),
+]
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["before the handshake", "after it"])
+def test_each_unreadable_line_is_answered(env: Environment, early: bool) -> None:
+    info = {"name": "raw", "version": "1"}
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+    lines = [line for line, _ in UNREADABLE]
+    lines.insert(0 if not early else len(lines), json.dumps(hello).encode())
+    lines.append(b'{"jsonrpc": "2.0", "id": 2, "method": "ping"}')
+    with subprocess.Popen(
+        [*COMMAND, "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env(),
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(b"".join(line + b"\n" for line in lines))
+        server.stdin.flush()
+        messages = [json.loads(server.stdout.readline())]
+        while messages[-1].get("id") != 2:
+            messages.append(json.loads(server.stdout.readline()))
+        server.communicate(timeout=30)
+    codes = [one["error"]["code"] for one in messages if one["id"] is None]
+    assert codes == [code for _, code in UNREADABLE if code is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from fix_hub import HubWorld, hello_of
@@ -11,9 +12,10 @@ from fix_sync import FakeClock, digest_of, memory_row
 from satchel_sync import clock
 from satchel_sync.changes import Loser, Row
 from satchel_sync.digest import bucket_of, sums
+from satchel_sync.limits import KEY_BYTES_MAX
 from satchel_sync.memory_hub import MemoryHub
 from satchel_sync.ports import Hub
-from satchel_sync.stamp import CREATED, SCRUBBED, Stamp, extend
+from satchel_sync.stamp import CREATED, INT64_MAX, SCRUBBED, Stamp, extend
 from satchel_sync.tables import MEMORY, TABLES
 
 ME, OTHER = b"\x01" * 16, b"\x02" * 16
@@ -113,6 +115,79 @@ def test_only_a_stamp_from_the_future_is_refused(hub: Hub) -> None:
     assert [(refusal.key, refusal.reason) for refusal in answer.refused] == [("future", "future")]
     child = row("future", "y", future.stamp.hlc + 1, lineage=extend("", future.stamp))
     assert hub.push(MEMORY, [child]).accepted == ("future",), "its base came from such a clock"
+
+
+def version(hlc: int) -> str:
+    """An entry of a lineage."""
+    return Stamp(CREATED, hlc, ME, b"\xdd" * 8).hex()
+
+
+def with_extra(extra: str) -> Row:
+    """A memory with columns that this side does not know."""
+    return replace(row("bad", "x"), values=(*row("bad", "x").values[:-1], extra))
+
+
+def with_local(local: int) -> Row:
+    """A memory that was marked to stay at home."""
+    values = list(row("bad", "x").values)
+    values[MEMORY.names.index("local")] = local
+    return replace(row("bad", "x"), values=tuple(values))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        row("k" * (KEY_BYTES_MAX + 1), "x"),
+        row("ä" * (KEY_BYTES_MAX // 2 + 1), "x"),
+        row("", "x"),
+        row("bad", "x", clock.HLC_MAX + 1),
+        row("bad", "x", clock.HLC_MAX + 1, lineage=version(clock.HLC_MAX)),
+        row("bad", "x", INT64_MAX - 1, lineage=version(INT64_MAX - 2)),
+        row("bad", "x", 9, lineage=version(clock.HLC_MAX + 1)),
+        row("bad", "x", 9, lineage=" ".join([version(8)] * 7 + [version(clock.HLC_MAX + 1)])),
+        row("bad", "x", 9, lineage=version(-1)),
+        row("bad", "x", 9, lineage="f" * 80),
+        row("bad", "x", 9, lineage=" ".join([version(8)] * 9)),
+        row("bad", "x", 9, lineage=version(8) + " "),
+        row("bad", "x", 9, lineage=version(8).upper()),
+        row("bad", "x", -1),
+        row("bad", "x", life=1),
+        row("bad", "x", life=2 * CREATED),
+        *map(with_local, (1, 2, -1)),
+        *map(with_extra, ("no json", "[]", "null", '"x"', '{"a":1}', '{"a":"t"}', '{"a":"x:00"}')),
+        *map(with_extra, ('{"a":"t:0"}', '{"a":"i:00"}', '{"a":"t:00",}', '{"":"t:00"}', "{")),
+        *map(with_extra, ('{"a":"t:00","a":"t:01"}', '{"a":"t:00"}\n', '{"a\x01":"t:00"}', " ")),
+    ],
+)
+def test_what_no_hub_takes_is_refused_alone_as_invalid(hub: Hub, bad: Row) -> None:
+    answer = hub.push(MEMORY, [bad, row("good", "x")])
+    assert answer.accepted == ("good",)
+    assert [(refusal.key, refusal.reason) for refusal in answer.refused] == [(bad.key, "invalid")]
+    assert answer.refused[0].detail
+    assert [found.key for found in everything(hub)] == ["good"]
+
+
+def test_what_is_just_within_the_bounds_is_taken(hub: Hub) -> None:
+    rows = [
+        row("k" * KEY_BYTES_MAX, "x"),
+        row("last", "x", clock.HLC_MAX, lineage=version(clock.HLC_MAX)),
+        row("heir", "x", 9, lineage=" ".join(version(n) for n in range(8))),
+        replace(with_local(0), key="not local"),
+        replace(with_extra(""), key="nothing more"),
+        replace(with_extra("{}"), key="no columns"),
+        replace(with_extra('{"é b":"t:","n":"i:0000000000000001"}'), key="more"),
+        memory_row("forgotten", None, SCRUBBED),
+    ]
+    assert set(hub.push(MEMORY, rows).accepted) == {r.key for r in rows}
+
+
+@pytest.mark.parametrize("key", ["a\0b", "a\ud800b", "\0"])
+def test_a_key_that_no_database_holds_can_be_asked_about(hub: Hub, key: str) -> None:
+    hub.push(MEMORY, [row("k", "x"), row("held", "x")])
+    digest = hub.digests({"memory": [key, "held"], "task": [key]})
+    assert dict(digest["memory"].buckets) == sums("memory", [("k", row("k", "x").stamp)])
+    assert dict(digest["task"].buckets) == {}
+    assert [r.key for r in hub.fetch(MEMORY, [key, "k"])] == ["k"]
 
 
 def test_pages_are_bounded_and_resume(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from satchel import config, config_file
+from satchel.dsn import MASK, masked
 from satchel.errors import ConfigInvalid, StoreUnusable
 from satchel.settings import NETWORK_PATHS, SETTINGS, Setting
 from satchel_crypto.network import PATHS
@@ -49,6 +52,24 @@ def test_an_agent_asks_as_an_agent(tmp_path: Path) -> None:
     assert (named.agent_id, named.role) == ("claude-code", "agent")
     supervisor = load(tmp_path, {"SATCHEL_AGENT_ROLE": "supervisor"}).as_agent("claude-code")
     assert supervisor.role == "supervisor"
+
+
+def test_a_configured_operator_stays_one_whatever_its_client_is_called(tmp_path: Path) -> None:
+    settings = load(tmp_path, {"SATCHEL_AGENT_ROLE": "operator"}).as_agent("claude-code")
+    assert settings.role == "operator"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+@pytest.mark.parametrize("name", ["home", "agent.id", "user.id"])
+def test_an_empty_flag_is_refused_and_an_empty_variable_is_unset(
+    name: str, blank: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigInvalid) as refusal:
+        config.load(flags={"home": str(tmp_path)} | {name: blank}, environ={})
+    assert refusal.value.field == name
+    (tmp_path / "config.toml").write_text('[agent]\nid = "from-file"\n')
+    assert load(tmp_path, {"SATCHEL_AGENT": blank}).agent_id == "from-file"
+    assert config.load(environ={"SATCHEL_HOME": blank}).home_origin == "default"
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.name)
@@ -123,7 +144,57 @@ def test_a_password_is_never_shown(tmp_path: Path, dsn: str) -> None:
     shown = str(config.show(settings)) + repr(settings)
     assert "s3cret" not in shown
     assert "cret@" not in shown
-    assert config.MASK in shown
+    assert MASK in shown
+
+
+PIECE = st.text("ABCDEFGHJKLMNPQRSTUVWXYZ", min_size=6, max_size=9).map("Zz{}".format)
+BETWEEN = st.sampled_from(
+    ["", *":/@?#&=[]%' ,;\\", "://", "=x ", "%40", "\n", "é", "/?", "&b=", "@:"]
+)
+FORMS = st.sampled_from(
+    [
+        "postgresql://u:{}@localhost/db",
+        "postgresql://u:{}@localhost:5432/db?sslmode=verify-full",
+        "postgres://:{}@/db",
+        "postgresql:/u:{}@localhost/db",
+        "postgresql:u:{}@localhost/db",
+        "postgresql://u:{}",
+        "postgresql://u:{}/db",
+        "postgresql://h/db?password={}",
+        "postgresql://h:5432/db?user=u&password={}&sslmode=require",
+        "host=h user=u password={} dbname=d",
+        "host=h password='{}'",
+        "password= {}",
+        "{}",
+    ]
+)
+
+
+@given(form=FORMS, pieces=st.lists(PIECE, min_size=1, max_size=3), between=BETWEEN)
+def test_whatever_the_password_no_piece_of_it_is_shown(
+    form: str, pieces: list[str], between: str
+) -> None:
+    dsn = form.format(between.join(pieces))
+    settings = config.load(environ={"SATCHEL_HOME": "/nowhere", "SATCHEL_WAREHOUSE_DSN": dsn})
+
+    shown = str(config.show(settings)) + repr(settings) + repr(settings.sourced)
+
+    assert not [piece for piece in pieces if piece in masked(dsn) + shown]
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://user@host:5432/db?sslmode=verify-full",
+        "postgresql:///db?host=%2Ftmp%2Fx&port=5433",
+        "postgresql://[::1]:5432,other/db",
+        "host=/tmp/x dbname=d user=u",
+        "service=warehouse",
+        "",
+    ],
+)
+def test_a_dsn_without_a_password_is_shown_whole(dsn: str) -> None:
+    assert masked(dsn) == dsn
 
 
 def test_set_keeps_the_rest_of_the_file(tmp_path: Path) -> None:

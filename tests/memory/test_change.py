@@ -154,6 +154,38 @@ def test_supersede_closes_the_old_and_keeps_it_for_its_time(
     assert found(as_of=clock.at_ms, known_at=start) == [old]
 
 
+def test_history_says_that_and_why_a_memory_was_superseded(ada: Replica) -> None:
+    old = write(ada, "the office is in Bonn").id
+    change.update(ada, old, title="office")
+    new = change.supersede(ada, old, "the office is in Cologne", reason="moved").id
+    newest, *rest = history.history(ada, old)["items"]
+    assert (newest["event"], newest["reason"]) == ("supersede", "moved")
+    assert [one["event"] for one in rest] == ["update", "created"]
+    assert not any("reason" in one for one in rest)
+    change.restore(ada, old)
+    assert [one["event"] for one in history.history(ada, old)["items"]] == [
+        "update",
+        "supersede",
+        "update",
+        "created",
+    ]
+    assert "supersede" not in [one["event"] for one in history.history(ada, new)["items"]]
+
+
+@pytest.mark.parametrize("first", ["delete", "restore"])
+def test_a_request_lives_on_after_what_it_made_was_deleted(ada: Replica, first: str) -> None:
+    old = write(ada, "v1").id
+    new = change.supersede(ada, old, "v2", request_id="r").id
+    undo = [lambda: change.delete(ada, new, confirm=True), lambda: change.restore(ada, old)]
+    for step in undo if first == "delete" else reversed(undo):
+        step()
+    assert item(ada, old)["current"] is True
+    again = change.supersede(ada, old, "v3", request_id="r")
+    assert (again.id, again.outcome) == (new, "superseded")
+    assert (item(ada, old)["current"], item(ada, new)["content"]) == (False, "v3")
+    assert [one["type"] for one in edges.graph(ada, old)["edges"]] == ["supersedes"]
+
+
 def test_supersede_from_another_day(ada: Replica, clock: StillClock) -> None:
     old = write(ada, "price is 5", valid_from=1000).id
     new = change.supersede(ada, old, "price is 6", valid_from=2000).id

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pytest
 from fix_memory import StillClock, TrigramEmbedder, opened, seen_as
 
+from satchel import peers
 from satchel.errors import NotFound, Refused, SatchelError
 from satchel.memory import (
     agents,
@@ -26,7 +27,9 @@ from satchel.memory.lookup import can_see
 from satchel.memory.visibility import RULES, SCOPES
 from satchel.memory.write import write
 from satchel.replica import Replica
-from satchel.store import rows
+from satchel.store import journal, quarantine, rows
+from satchel_sync.changes import Loser, Row
+from satchel_sync.stamp import Stamp
 from satchel_sync.tables import BY_NAME, Space
 
 SECRET = "the zanzibar passphrase"
@@ -301,3 +304,70 @@ def test_stats_count_what_is_seen(ada: Replica, hidden: Hidden) -> None:
     counts = read.stats(bob_of(ada))
     assert {name: one for name, one in counts.items() if one and name != "embedding_queue"} == {}
     assert read.stats(ada)["memories"] == 2
+
+
+def test_a_hidden_turn_is_neither_betrayed_nor_in_the_way(ada: Replica) -> None:
+    bob = bob_of(ada)
+    held = chatlog.write(ada, "talk", SECRET, ordinal=7)
+    asked = [chatlog.write(bob, "talk", SECRET, ordinal=7) for _ in range(2)]
+    assert [one["outcome"] for one in asked] == ["created", "exists"]
+    assert {one["ordinal"] for one in asked} == {7}
+    assert asked[0]["id"] == asked[1]["id"] != held["id"]
+    for caller, name in ((ada, "ada"), (bob, "bob")):
+        (turn,) = chatlog.show(caller, "talk")["items"]
+        assert (turn["content"], turn["agent_id"]) == (SECRET, name)
+    # What the caller sees is kept once, whoever captured it.
+    assert chatlog.write(seen_as(ada, None), "talk", SECRET, ordinal=7)["outcome"] == "exists"
+
+
+def test_hidden_turns_are_not_counted_by_the_next_ordinal(ada: Replica) -> None:
+    for number in range(3):
+        chatlog.write(ada, "talk", f"{SECRET} {number}")
+    assert chatlog.write(bob_of(ada), "talk", "hi")["ordinal"] == 0
+    assert chatlog.write(ada, "talk", "well")["ordinal"] == 3
+
+
+def test_an_empty_answer_says_where_it_looked_and_nothing_of_what_is_hidden(
+    ada: Replica, hidden: Hidden
+) -> None:
+    answers = [
+        search.search(bob_of(ada), query, kind="chatlog").notices
+        for query in (SECRET, "no such thing")
+    ]
+    assert answers[0] == answers[1] != []
+    assert "bob" in answers[0][-1]
+
+
+def journal_of(ada: Replica, hidden: Hidden) -> list[Loser]:
+    """A lost version of each of ada's rows, as a sync leaves them."""
+    keys = {
+        "memory": hidden.memory,
+        "relationship": hidden.edge,
+        "task": hidden.task,
+        "chatlog": hidden.turn,
+        "session": hidden.session,
+        "message": hidden.message,
+    }
+    with ada.store.write() as db:
+        for kind, key in keys.items():
+            table = BY_NAME[kind]
+            row = rows.get(db, table, key)
+            values = (*(getattr(row, name) for name in table.names), None)
+            lost = Row(key, Stamp(1 << 16, 1, bytes(16), bytes(8)), "", values)
+            winner = Stamp(1 << 16, 2, bytes(16), bytes(8))
+            journal.add(db, Loser(kind, lost, winner, "push", ada.now_ms()))
+            quarantine.put(db, table, key, ("content", SECRET), ada.now_ms())
+        return journal.listed(db)
+
+
+@pytest.mark.parametrize("path", ["conflicts", "quarantine"])
+def test_what_sync_put_aside_is_shown_to_who_may_see_it(
+    ada: Replica, hidden: Hidden, path: str
+) -> None:
+    kinds = {loser.kind for loser in journal_of(ada, hidden)}
+    seen = {}
+    for name, role in (("ada", "agent"), ("bob", "agent"), (None, "operator")):
+        settings = replace(ada.settings, agent_id=name, role=role)
+        seen[name] = getattr(peers, path)(settings)
+    assert {one["kind"] for one in seen[None]} == {one["kind"] for one in seen["ada"]} == kinds
+    assert seen["bob"] == []

@@ -20,7 +20,7 @@ from satchel_sync.tables import (
 def test_a_page_is_stored_whole_with_its_cursor(store: Store, replica: SqliteReplica) -> None:
     page = [
         remote("m1", content="one", importance=0.5, extra='{"new":"t:61"}'),
-        remote("m2", life=CREATED + GENERATION, lineage="ab" * 40),
+        remote("m2", life=CREATED + GENERATION, lineage=f"{7:080x}"),
     ]
     done = replica.apply(MEMORY, page, 7)
     assert (done.applied, done.conflicts) == (2, 0)

@@ -287,3 +287,17 @@ def test_missing_triggers_of_an_older_program_are_renewed(path: Path) -> None:
     with Store.open(path) as store, store.read() as again:
         found = again.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").get
     assert found == sum("CREATE TRIGGER" in text for text in triggers.statements())
+
+
+def test_a_home_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "too" / "home" / "satchel.db"
+    before = os.umask(0)
+    try:
+        Store.open(path).close()
+        path.chmod(0o644)
+        Store.open(path).close()
+    finally:
+        os.umask(before)
+    folders = [path.parent, path.parent.parent, path.parent.parent.parent]
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700] * 3
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

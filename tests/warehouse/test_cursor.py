@@ -42,10 +42,10 @@ def in_background(work: Callable[[], Any]) -> Iterator[Future[Any]]:
 
 
 def wait_for_lock(db: psycopg.Connection[Any], count: int) -> None:
-    """Until `count` sessions wait for the tenant's lock."""
+    """Until `count` sessions wait for the tenant's row."""
     query = (
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
     deadline = monotonic() + 20
     while (db.execute(query).fetchone() or (0,))[0] < count:

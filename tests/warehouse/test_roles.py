@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -9,10 +10,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 from fix_hub import HubWorld, fresh_database, hello_of, row_of, titled
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from psycopg import conninfo
 
 from satchel_sync.errors import HubRefused
-from satchel_sync.tables import MEMORY
+from satchel_sync.tables import MEMORY, TABLES
 from satchel_warehouse import admin
 from satchel_warehouse.endpoint import WarehouseHub
 from satchel_warehouse.errors import (
@@ -185,6 +188,91 @@ def test_a_dsn_that_leads_nowhere(dsn: str, error: type[WarehouseError], exit_co
     assert caught.value.exit_code == exit_code
     assert "hunter2" not in f"{caught.value!r} {caught.value} {caught.value.hint} {hub!r}"
     assert caught.value.__cause__ is None
+
+
+PIECE = st.text("ABCDEFGHJKLMNPQRSTUVWXYZ", min_size=6, max_size=9).map("Zz{}".format)
+BETWEEN = st.sampled_from(["", *":/@?#&=[]%' ,;\\\0", "=x ", "%40", "é", "\ud800", "/x?sslmode="])
+FORMS = st.sampled_from(
+    [
+        "postgresql://u:{}@127.0.0.1:1/db",
+        "postgresql://u:{}@/db?host=/nowhere",
+        "postgres://u:1/{}@127.0.0.1:1/db",
+        "postgresql:/u:{}@127.0.0.1/db",
+        "postgresql://127.0.0.1:1/db?password={}",
+        "postgresql://127.0.0.1:1/db?connect_timeout={}",
+        "postgresql://127.0.0.1:1/db?sslmode={}",
+        "postgresql://u:a@{}@127.0.0.1:1/db",
+        "host=127.0.0.1 port=1 password={}",
+        "host=/nowhere password='{}'",
+        "host=127.0.0.1 port={} dbname=d",
+        "{}",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(form=FORMS, pieces=st.lists(PIECE, min_size=1, max_size=3), between=BETWEEN)
+def test_whatever_the_password_no_piece_of_it_is_told(
+    form: str, pieces: list[str], between: str
+) -> None:
+    hub = WarehouseHub(form.format(between.join(pieces)))
+    with pytest.raises(WarehouseError) as caught:
+        hub.now_ms()
+    told = "".join(traceback.format_exception_only(caught.value)) + caught.value.hint + repr(hub)
+    assert not [piece for piece in pieces if piece in told or piece in repr(caught.value)]
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"replica_id": b""}, {"replica_id": b"x" * 1000}, {"attempt": ""}, {"attempt": "x" * 201}],
+)
+def test_a_hello_of_odd_size_is_refused(world: HubWorld, change: dict[str, Any]) -> None:
+    with WarehouseHub(world.login()) as hub, pytest.raises(WarehouseRefused, match="bytes"):
+        hub.hello(replace(hello_of(52, "odd"), **change))
+
+
+def test_what_a_machine_says_of_itself_is_cut(world: HubWorld) -> None:
+    with WarehouseHub(world.login()) as hub:
+        hub.hello(replace(hello_of(53, "wordy"), host="h" * 100_000, version="ä" * 100_000))
+    (machine,) = (m for m in admin.status(world.dsn).machines if m.replica_id == "35" * 16)
+    assert (machine.host, machine.version) == ("h" * 255, "ä" * 255)
+
+
+def test_a_login_cannot_stop_the_pushes_of_another_tenant(world: HubWorld) -> None:
+    """Nothing that a login of another tenant may hold is what a push waits for."""
+    ours, theirs = world.replica(54), world.replica(55, tenant="noisy")
+    thief = world.psql(theirs._dsn)
+    thief.execute("BEGIN")
+    for (number,) in world.psql().execute("SELECT number FROM satchel.tenant").fetchall():
+        thief.execute("SELECT pg_advisory_xact_lock(1396790340, %s)", (number,))
+    thief.execute("SELECT satchel_api.push_begin_memory(%s)", (theirs._attempt,))
+    thief.execute("SELECT satchel_api.push_end_memory(%s, 1)", (theirs._attempt,))
+    for statement in (
+        "SELECT FROM satchel.tenant FOR KEY SHARE",
+        "LOCK TABLE satchel.tenant IN ACCESS SHARE MODE",
+        "SELECT satchel.lock_tenant('default')",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), thief.transaction():
+            thief.execute(statement.encode())
+    world.psql().execute(f"ALTER ROLE {world.logins[-2]} SET lock_timeout = '2s'".encode())
+    ours.close()
+    row = row_of(MEMORY, "not stopped", titled(MEMORY, title="x"))
+    assert ours.push(MEMORY, [row]).accepted == ("not stopped",)
+    thief.execute("ROLLBACK")
+
+
+def test_a_hello_and_a_grant_wait_for_no_push(world: HubWorld) -> None:
+    """They check a foreign key to the tenant's row, which a writer holds."""
+    editor = world.psql()
+    editor.execute("BEGIN")
+    editor.execute("UPDATE satchel.memory SET title = 'held' WHERE false")
+    dsn = conninfo.make_conninfo(world.login(), options="-c lock_timeout=2s")
+    with WarehouseHub(dsn) as hub:
+        hub.hello(hello_of(56, "meanwhile"))
+        assert hub.bound().keys() == {table.name for table in TABLES}
+    editor.execute("ROLLBACK")
 
 
 def test_grant_keeps_to_logins_of_its_own(world: HubWorld) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import sleep
@@ -29,6 +30,9 @@ Result = TypeVar("Result")
 SYNC_PATH = "sync.postgres"
 ADMIN_PATH = "warehouse.admin"
 
+_SCHEMES = ("postgresql://", "postgres://")
+_PORT = re.compile("[0-9]{1,5}")
+
 CONNECT_TIMEOUT_S = 10
 TRIES_MAX = 5
 PAUSE_MS = 50
@@ -50,6 +54,8 @@ def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
             return psycopg.connect(**options, autocommit=True)
         except psycopg.OperationalError as error:
             raise _unreachable(target, error) from None
+        except (psycopg.Error, ValueError):
+            raise _unreadable("an option of it cannot be used") from None
 
 
 @contextmanager
@@ -82,15 +88,32 @@ def retried(operation: Callable[[], Result]) -> Result:
     raise AssertionError("unreachable: the last try returns or raises")
 
 
+def _unreadable(reason: str) -> DsnInvalid:
+    """Never with a word of the DSN, nor libpq's message, which quotes it: that may be a password.
+
+    To be raised `from None`.
+    """
+    return DsnInvalid(
+        f"the warehouse DSN cannot be read: {reason}",
+        hint="give a libpq URI: postgresql://user@host:5432/database; write @ : / ? # in a"
+        " password as %40 %3A %2F %3F %23",
+    )
+
+
 def _options(dsn: str) -> dict[str, Any]:
+    """libpq's reading of a DSN. Where a password may have been read as host or path, none."""
     try:
         options: dict[str, Any] = dict(conninfo.conninfo_to_dict(dsn))
-    except psycopg.Error:
-        # libpq's message quotes parts of the text, which may be the password.
-        raise DsnInvalid(
-            "the warehouse DSN cannot be read",
-            hint="give a libpq URI: postgresql://user@host:5432/database",
-        ) from None
+    except (psycopg.Error, UnicodeError):
+        raise _unreadable("libpq does not understand it") from None
+    if "\0" in dsn:
+        raise _unreadable("it has a NUL")
+    rest = dsn.partition("://")[2] if dsn.startswith(_SCHEMES) else ""
+    if rest.count("@") > 1 or "/" in rest.rpartition("@")[0]:
+        raise _unreadable("an @ or a / stands where it has to be written as %40 or %2F")
+    for port in str(options.get("port") or "").split(","):
+        if port and not _PORT.fullmatch(port):
+            raise _unreadable("the port is no number")
     options.setdefault("connect_timeout", CONNECT_TIMEOUT_S)
     options.setdefault("application_name", "satchel")
     return options | {"client_encoding": "UTF8"}
@@ -111,7 +134,7 @@ def _target(options: dict[str, Any]) -> Target:
     if value("service"):
         return Target(f"service {value('service')}", 0, str(options.get("sslmode") or ""))
     hosts = (value("hostaddr") or value("host")).split(",")
-    port = int(value("port").split(",")[0] or 5432)
+    port = int(first) if _PORT.fullmatch(first := value("port").split(",")[0]) else 5432
     targets = [Target(host, port, tls) for host in hosts]
     remote = next((target for target in targets if not target.local), None)
     if remote is None:
@@ -130,12 +153,16 @@ def _keep_password_out(options: dict[str, Any]) -> None:
 
 _NO_ENTRY = ("authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied")
 """libpq gives no SQLSTATE of a refused connection, so it is told by the server's English words."""
+_BAD_OPTION = re.compile('^(?!.*FATAL:).*invalid .*"')
+"""What libpq says, quoting the value, of an option that it refuses before it connects."""
 
 
 def _unreachable(
     target: Target, error: psycopg.OperationalError
-) -> WarehouseUnreachable | WarehouseRefused:
+) -> WarehouseUnreachable | WarehouseRefused | DsnInvalid:
     lines = str(error).strip().splitlines() or ["no reason given"]
+    if _BAD_OPTION.search(lines[0]):
+        return _unreadable("an option of it cannot be used")
     if any(words in lines[0] for words in _NO_ENTRY):
         return WarehouseRefused(
             f"the warehouse at {target.host or 'the local socket'} lets this login not in: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -33,7 +33,7 @@ from satchel_sync.tables import BY_NAME, TABLES, VERSION_COLUMNS, Table
 from satchel_sync.version import SCHEMA
 from satchel_warehouse.database import SYNC_PATH, Connection, connect, retried
 from satchel_warehouse.errors import WarehouseRefused, WarehouseVersionsDiffer
-from satchel_warehouse.hostile import reason_unfit
+from satchel_warehouse.hostile import reason_unfit, reason_unfit_text
 from satchel_warehouse.layout import Layout
 
 _PG_TYPES = {"t": "text", "i": "int8", "r": "float8", "b": "bytea"}
@@ -144,9 +144,13 @@ class WarehouseHub:
 
     def digests(self, without: Mapping[str, Collection[str]]) -> Mapping[str, Digest]:
         """Buckets and highest sequence of the kinds asked for, from one snapshot."""
-        query = sql.SQL("SELECT kind, bucket, rows, total, seq FROM satchel_api.digests(%s, %s)")
-        asked = json.dumps({kind: list(keys) for kind, keys in without.items()})
-        found = self._rows(query, self._attempt, asked) if without else []
+        query = sql.SQL(
+            "SELECT kind, bucket, rows, total, seq"
+            " FROM satchel_api.digests(%s, %s::text[], %s::text[], %s::text[])"
+        )
+        held = [(kind, key) for kind, keys in without.items() for key in _storable(keys)]
+        kinds, keys = [kind for kind, _ in held], [key for _, key in held]
+        found = self._rows(query, self._attempt, list(without), kinds, keys) if without else []
         buckets: dict[str, dict[int, tuple[int, int]]] = {kind: {} for kind in without}
         seqs = dict.fromkeys(without, 0)
         for kind, bucket, rows, total, seq in found:
@@ -164,7 +168,9 @@ class WarehouseHub:
     def fetch(self, table: Table, keys: Collection[str]) -> Sequence[Row]:
         """Whole rows by key."""
         layout = self._layout(table)
-        return [_row(layout, values) for values in self._select(table, "fetch", (), list(keys))]
+        return [
+            _row(layout, values) for values in self._select(table, "fetch", (), _storable(keys))
+        ]
 
     def journal(self, losers: Sequence[Loser]) -> None:
         """Add to the hub's conflict journal; entries that are there stay."""
@@ -298,6 +304,11 @@ def _row(layout: Layout, found: Sequence[Any]) -> Row:
     life, hlc, origin, digest, lineage = found[end : end + 5]
     values = layout.from_hub(found[1:end])
     return Row(found[0], Stamp(life, hlc, origin, digest), lineage, values)
+
+
+def _storable(keys: Iterable[str]) -> list[str]:
+    """The keys that Postgres can hold; a row under another is not at the hub."""
+    return [key for key in keys if not reason_unfit_text(key)]
 
 
 def _sorted_out(table: Table, rows: Sequence[Row]) -> tuple[list[Row], tuple[Refusal, ...]]:

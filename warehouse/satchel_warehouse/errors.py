@@ -100,8 +100,8 @@ class EmbeddedFailed(WarehouseError):
     code = "embedded_failed"
 
 
-TRANSIENT_STATES = frozenset({"40001", "40P01", "55P03"})
-"""Serialization failure, deadlock, lock timeout: worth another try."""
+TRANSIENT_STATES = frozenset({"40001", "40P01", "55P03", "23505"})
+"""Serialization failure, deadlock, lock timeout, a key that was made meanwhile: worth a retry."""
 
 _NOT_MIGRATED = frozenset({"3F000", "42883", "42P01", "42703"})
 _REFUSED = frozenset({"42501", "SA001"})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
+from satchel_sync.clock import HLC_MAX
 from satchel_sync.digest import framed
-from satchel_sync.limits import ROW_BYTES_MAX
+from satchel_sync.limits import KEY_BYTES_MAX, ROW_BYTES_MAX
 from satchel_sync.merge import UNJOURNALED_COLUMNS, UNJOURNALED_KINDS
-from satchel_sync.stamp import SCRUBBED
+from satchel_sync.stamp import LINEAGE_MAX, SCRUBBED
 from satchel_sync.tables import EXTRA, TABLES, Column, Table
+from satchel_sync.validity import EXTRA as EXTRA_PATTERN
 
 OWNER = "satchel_owner"
 REPLICAS = "satchel_replica"
@@ -74,10 +76,10 @@ def _parts(table: Table) -> dict[str, str]:
         "old": _list("OLD.{}", quoted),
         "declared": ", ".join(f"{_quoted(c.name)} {_TYPES[c.tag]}" for c in table.columns),
         "emptied": _list("{} = NULL", quoted),
-        "updates": ", ".join(f"{name} = excluded.{name}" for name in quoted),
+        "updates": ", ".join(f"{name} = i.{name}" for name in quoted),
         "parts": ",\n        ".join(_canonical(column) for column in table.columns),
         "zeroed": " ".join(f"NEW.{c} := NEW.{c} + 0.0;" for c in _tagged(table, "r")),
-        "refused": _any([*_not_finite("NEW.", table), *_is_local("NEW.", table)]),
+        "refused": _case(_unstorable("NEW.", table)),
         "ends": _ends(table),
         "invalid": _invalid(table),
         "size": _size(table),
@@ -101,23 +103,48 @@ def _ends(table: Table) -> str:
 
 
 def _invalid(table: Table) -> str:
-    """Why a pushed row cannot be stored, as text; NULL when it can."""
+    """Why a pushed row is not taken, as text; NULL when it is (satchel_sync.validity)."""
     last, top = SCRUBBED.life, f"'\\x{SCRUBBED.origin.hex()}'::bytea"
     scrub = f"hlc = {last} AND origin = {top} AND digest = '\\x{SCRUBBED.digest.hex()}'::bytea"
     content = f"num_nonnulls({', '.join(map(_quoted, table.names))}, extra) > 0"
     entry = "[0-9a-f]{80}"
     reasons = {
-        "the key is empty": f"{_quoted(table.key)} = ''",
         "the version is not whole": "num_nulls(life, hlc, origin, digest, lineage) > 0"
         " OR octet_length(origin) <> 16 OR octet_length(digest) <> 8 OR life < 65536 OR hlc < 0"
         f" OR ((life = {last} OR hlc = {last}) AND NOT (life = {last} AND {scrub}))",
+        "the version is from after the year 4000": f"hlc > {HLC_MAX} AND life < {last}",
         "the lineage is no list of versions": f"lineage <> '' AND (octet_length(lineage) > 647"
         f" OR lineage !~ '^{entry}( {entry})*$')",
+        "the lineage is from after the year 4000": f"lineage <> '' AND {_newest_hlc()}"
+        f" > '{HLC_MAX:016x}'",
         "a deleted row has content": f"((life >> 16) % 2 = 0 OR life = {last}) AND {content}",
-        "the row is local": _any(_is_local("", table)),
-        "a number is not finite": _any(_not_finite("", table)),
         f"the row is larger than {ROW_BYTES_MAX} bytes": f"{_size(table)} > {ROW_BYTES_MAX}",
     }
+    return _case(reasons | _unstorable("", table))
+
+
+def _unstorable(row: str, table: Table) -> dict[str, str]:
+    """Reason -> test of what is taken from nobody, be it a push or SQL by hand."""
+    key, extra = row + _quoted(table.key), row + EXTRA
+    twice = f"(SELECT count(*) > count(DISTINCT key) FROM json_each_text({extra}::json))"
+    return {
+        "the key is empty": f"{key} = ''",
+        f"the key is larger than {KEY_BYTES_MAX} bytes": f"octet_length({key}) > {KEY_BYTES_MAX}",
+        "the row is local": _any(_is_local(row, table)),
+        "a number is not finite": _any(_not_finite(row, table)),
+        "extra is no list of columns": f"{extra} !~ '^{EXTRA_PATTERN}$'",
+        "extra names a column twice": f"coalesce({extra}, '') <> '' AND {twice}",
+    }
+
+
+def _newest_hlc() -> str:
+    """The highest hlc of a lineage's entries as 16 hex digits; entries are 81 characters apart."""
+    places = (f"substr(lineage, {17 + 81 * place}, 16)" for place in range(LINEAGE_MAX))
+    return f"greatest({', '.join(places)})"
+
+
+def _case(reasons: Mapping[str, str]) -> str:
+    """The first reason whose test holds, as text; NULL when none does."""
     whens = " ".join(f"WHEN {test} THEN '{reason}'" for reason, test in reasons.items())
     return f"CASE {whens} END"
 
@@ -161,10 +188,12 @@ def _bounds() -> str:
 
 def _digests() -> str:
     """The buckets of every kind that is asked for; a kind that is not costs nothing."""
-    keys = "ARRAY(SELECT jsonb_array_elements_text(_without -> '{0}'))"
+    keys = (
+        "ARRAY(SELECT k FROM unnest(_held_kinds, _held_keys) AS h (kind, k) WHERE h.kind = '{0}')"
+    )
     one = (
         f"SELECT '{{0}}', b.* FROM satchel.buckets_{{0}}(me.tenant, {keys}) b"
-        " WHERE _without ? '{0}'"
+        " WHERE '{0}' = ANY (_kinds)"
     )
     return " UNION ALL ".join(one.format(table.name) for table in TABLES)
 
@@ -178,7 +207,7 @@ def _not_finite(row: str, table: Table) -> list[str]:
 
 
 def _is_local(row: str, table: Table) -> list[str]:
-    return [f"coalesce({row}local = 1, false)"] if table.column("local") else []
+    return [f"coalesce({row}local, 0) <> 0"] if table.column("local") else []
 
 
 def _any(tests: list[str]) -> str:

@@ -36,13 +36,14 @@ def _reason(tag: str, value: Value) -> str:
     if not isinstance(value, _TYPES[tag]):
         return f"{type(value).__name__} where the tag is {tag!r}"
     if isinstance(value, str):
-        return _reason_text(value)
+        return reason_unfit_text(value)
     if tag == "i" and not -INT64_MAX - 1 <= int(value) <= INT64_MAX:
         return "the number does not fit 64 bits"
     return ""
 
 
-def _reason_text(value: str) -> str:
+def reason_unfit_text(value: str) -> str:
+    """What in a text Postgres cannot hold, and where; "" when it can."""
     if "\0" in value:
         return f"NUL at position {value.index(chr(0))}"
     try:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 from satchel import config
+from satchel.errors import OutputFailed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,8 +68,11 @@ class Door:
         """A rich console on stderr, for progress and notes."""
         return self._console(sys.stderr)
 
-    def answer(self, answer: Any) -> None:
-        """Print an answer: one JSON document, or a table at a terminal. Raises ReaderGone."""
+    def answer(self, answer: Any, *, changed: bool = False) -> None:
+        """Print an answer: one JSON document, or a table at a terminal.
+
+        Raises ReaderGone, or OutputFailed, which says so where something was `changed` before.
+        """
         try:
             if self.json:
                 sys.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
@@ -80,6 +84,12 @@ class Door:
         except BrokenPipeError as error:
             # Not an OSError any more: typer would make exit code 1 of that.
             raise ReaderGone from error
+        except OSError as error:
+            raise OutputFailed(
+                f"the answer could not be written to stdout: {error.strerror or error}"
+                + (": what was asked for is done all the same" if changed else ""),
+                hint="do not ask for it again: it would be done twice" if changed else "",
+            ) from error
 
     def note(self, text: str) -> None:
         """A remark on stderr, unless --quiet."""

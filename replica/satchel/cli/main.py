@@ -15,6 +15,7 @@ from satchel import __version__
 from satchel.cli.command import GLOBAL_NAMES, GLOBAL_PARAMETERS, Loader, group, lazy, plainly_parsed
 from satchel.cli.door import Globals, ReaderGone
 from satchel.cli.failures import report
+from satchel.errors import OutputFailed
 from satchel.tools import catalog
 from satchel.tools.tool import Tool
 
@@ -25,16 +26,18 @@ INTERRUPTED = 130
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point of the command `satchel`."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _stand_in_for_closed()
     _speak_utf8()
     try:
         exit_code = _root()(args=given, prog_name="satchel", standalone_mode=False)
-        sys.stdout.flush()
+        _flush()
     except (KeyboardInterrupt, typer.Abort):
         exit_code = INTERRUPTED
     except (ReaderGone, BrokenPipeError):
         exit_code = _quiet_pipe()
     except Exception as error:  # noqa: BLE001 (the last door: each error is shown with its code)
         as_json = "--json" in given or not sys.stdout.isatty()
+        error = _drop_unwritten(error)
         exit_code = report(error, as_json=as_json, verbose="--verbose" in given)
     sys.exit(exit_code if isinstance(exit_code, int) else 0)
 
@@ -107,6 +110,19 @@ def _print_version(asked: bool) -> None:
 # ---- streams ------------------------------------------------------------------------------------
 
 
+def _stand_in_for_closed() -> None:
+    """A stream that the shell closed (`>&-`) fails when it is used, with an error that says so.
+
+    Python has None in its place, and its number would go to the next file that is opened.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r", encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
 def _speak_utf8() -> None:
     """UTF-8 on every system: a Windows code page would break names and JSON."""
     for stream in (sys.stdout, sys.stderr):
@@ -117,6 +133,25 @@ def _reconfigure(stream: TextIO) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(f"stdout could not be written to: {error.strerror}") from error
+
+
+def _drop_unwritten(error: Exception) -> Exception:
+    """What stdout does not take must not fail a second time, when Python ends."""
+    try:
+        _flush()
+    except (OutputFailed, BrokenPipeError) as failed:
+        _quiet_pipe()
+        return failed if isinstance(error, OSError) else error
+    return error
 
 
 def _quiet_pipe() -> int:

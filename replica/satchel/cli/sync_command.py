@@ -40,7 +40,7 @@ def once(
 
     with progress(door) as step:
         report = peers.sync_once(door.settings, adopt=adopt, progress=step)
-    door.answer(report)
+    door.answer(report, changed=True)
     return int(report["exit"])
 
 

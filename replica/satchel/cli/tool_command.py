@@ -35,19 +35,22 @@ def tool_command(tool: Tool, name: str | None = None) -> Any:
     own = [_parameter(tool, one) for one in _in_order(tool)]
 
     def body(ctx: typer.Context, door: Door, json_file: str | None, **typed: Any) -> int:
-        return run_tool(door, tool, typed, json_file)
+        return run_tool(door, tool, typed, json_file, ctx.command_path)
 
     return make(name or tool.verb, tool.summary, with_globals([*own, _JSON_FILE], body))
 
 
-def run_tool(door: Door, tool: Tool, typed: dict[str, Any], json_file: str | None) -> int:
+def run_tool(
+    door: Door, tool: Tool, typed: dict[str, Any], json_file: str | None, command: str
+) -> int:
     """Check the arguments, open the replica, call the tool, print the answer; its exit code."""
-    arguments = tool.arguments(*_given(door, tool, typed, json_file))
+    given, names = _given(door, tool, typed, json_file)
+    arguments = tool.arguments(given, names, usage=_usage(tool, command))
     from satchel.replica import open_replica  # only now: bad input opens nothing
 
     with open_replica(door.settings) as replica:
         answer = tool.call(replica, arguments)
-    door.answer(answer)
+    door.answer(answer, changed=tool.writes)
     return tool.exit_code(answer)
 
 
@@ -56,7 +59,7 @@ def _given(
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """The arguments of both sources, and the names of those that were typed."""
     said = {name: value for name, value in typed.items() if value not in (None, [])}
-    filed = _read_object(json_file) if json_file else {}
+    filed = _read_object(json_file) if json_file is not None else {}
     for one in tool.parameters:
         if one.long and said.get(one.name) == "-":
             if json_file == "-":
@@ -66,6 +69,11 @@ def _given(
     if tool.destructive and not given.get("confirm") and _ask(door, tool):
         given["confirm"] = True
     return given, frozenset(said)
+
+
+def _usage(tool: Tool, command: str) -> str:
+    """What has to be typed: `satchel write TEXT`."""
+    return " ".join([command, *(_metavar(one) for one in _in_order(tool) if one.required)])
 
 
 def _ask(door: Door, tool: Tool) -> bool:
@@ -95,7 +103,8 @@ def _read(path: str | None, field: str, bytes_max: int) -> str:
             with Path(path).open("rb") as file:
                 raw = file.read(bytes_max + 1)
     except (OSError, ValueError) as error:
-        raise wrong(field, f"cannot be read: {path!r}: {error}", "give a readable file") from error
+        source = "stdin" if path is None else repr(path)
+        raise wrong(field, f"cannot be read: {source}: {error}", "give a readable file") from error
     if len(raw) > bytes_max:
         raise wrong(field, f"has more than {bytes_max} bytes", "split it")
     try:
@@ -127,8 +136,7 @@ def _parameter(tool: Tool, one: Parameter) -> inspect.Parameter:
     kind: Any = list[str] if one.many else bool if one.base == "boolean" else str
     declared: Any
     if one.name in tool.positional:
-        metavar = one.name.removesuffix("s").upper() + ("..." if one.many else "")
-        declared = typer.Argument(metavar=metavar, help=one.help, show_default=False)
+        declared = typer.Argument(metavar=_metavar(one), help=one.help, show_default=False)
     else:
         metavar = "|".join(one.choices) or _METAVARS.get(one.base, "")
         declared = typer.Option(
@@ -143,6 +151,10 @@ def _parameter(tool: Tool, one: Parameter) -> inspect.Parameter:
         default=None,
         annotation=Annotated[kind | None, declared],
     )
+
+
+def _metavar(one: Parameter) -> str:
+    return one.name.removesuffix("s").upper() + ("..." if one.many else "")
 
 
 def _option_names(tool: Tool, one: Parameter) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from mcp.server.stdio import stdio_server
 
 from satchel import __version__
 from satchel.errors import explain
+from satchel.mcp_server.parse_errors import Answered
 
 if TYPE_CHECKING:
     from satchel.config import Settings
@@ -55,7 +56,8 @@ async def _serve(settings: Settings) -> None:
         # A print that is still in Python's buffer would be flushed to the client at the end.
         async with stdio_server() as (read, write):
             with redirect_stdout(sys.stderr):
-                await server.run(read, write, server.create_initialization_options())
+                options = server.create_initialization_options()
+                await server.run(Answered(read, write), write, options)
     finally:
         await host.close()
 

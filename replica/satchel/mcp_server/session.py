@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import UnknownArgument, did_you_mean
 from satchel.mcp_server.drainer import Drainer
 from satchel.mcp_server.listing import CALL_BY_NAME
+from satchel.memory.limits import NAME_CHARS_MAX
 from satchel.replica import Replica, open_replica
 from satchel.tools import catalog
 from satchel.tools.parameter import Parameter
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from satchel.config import Settings
 
 HELP = "help"
+UNNAMED = "unnamed"
+"""The agent that a client is which gives itself no name, or none that can be read."""
 
 
 class Session:
@@ -56,12 +59,10 @@ class Session:
         return self._replica
 
 
-def _agent_name(client: str | None) -> str | None:
-    """A client's own name as an agent's name: one line without odd characters."""
-    if client is None:
-        return None
-    printable = "".join(one for one in client if one.isprintable()).strip()
-    return printable[:200] or None
+def _agent_name(client: str | None) -> str:
+    """A client's own name as an agent's name: one line without odd characters, never empty."""
+    printable = "".join(one for one in client or "" if one.isprintable()).strip()
+    return printable[:NAME_CHARS_MAX].strip() or UNNAMED
 
 
 def _unwrapped(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

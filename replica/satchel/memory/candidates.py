@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.memory.limits import CANDIDATES_MIN, FREQUENCY_MAX, SCANNED_ROWS_MAX
-from satchel.memory.lookup import build, columns
+from satchel.memory.lookup import fetch
 from satchel.memory.query import Term
 from satchel_sync.tables import BY_NAME
 
@@ -65,9 +65,10 @@ class Source:
         """Rows whose text holds one of these strings, the newest first."""
         found: list[Any] = []
         for term in terms:
-            where = f"instr({LITERAL_TEXT[self.kind]}, :literal)"
-            sql = f"""{self._select()} AND {where} ORDER BY t.row DESC LIMIT {CANDIDATES_MIN}"""
-            found += self._rows(sql, {"literal": term.raw})
+            source = f"""FROM {self.kind} AS t WHERE {self.where}
+                  AND instr({LITERAL_TEXT[self.kind]}, :literal)
+                  ORDER BY t.row DESC LIMIT {CANDIDATES_MIN}"""
+            found += self._rows(source, {"literal": term.raw})
         return found
 
     def by_order(self, ranked: Callable[[int], list[str]]) -> list[Any]:
@@ -91,18 +92,13 @@ class Source:
     def _picked(self, keys: Sequence[Any], column: str) -> list[Any]:
         if not keys:
             return []
-        sql = f"""SELECT {columns(BY_NAME[self.kind])} FROM json_each(:keys) AS k
+        source = f"""FROM json_each(:keys) AS k
                   CROSS JOIN {self.kind} AS t ON t.{column} = k.value
                   WHERE {self.where} ORDER BY k.key LIMIT {2 * CANDIDATES_MIN}"""
-        return self._rows(sql, {"keys": json.dumps(list(keys))})
+        return self._rows(source, {"keys": json.dumps(list(keys))})
 
-    def _select(self) -> str:
-        table = BY_NAME[self.kind]
-        return f"SELECT {columns(table)} FROM {self.kind} AS t WHERE {self.where}"
-
-    def _rows(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
-        found = self.db.execute(sql, {**self.params, **params})
-        return [build(self.row, values) for values in found]
+    def _rows(self, source: str, params: Mapping[str, Any]) -> list[Any]:
+        return fetch(self.db, self.row, source, {**self.params, **params})
 
 
 def by_text(source: Source, frequencies: Mapping[Term, int]) -> list[Any]:

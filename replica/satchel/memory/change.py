@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound
 from satchel.memory import text, view
-from satchel.memory.deleted import find_deleted
+from satchel.memory.deleted import find_deleted, require_last
 from satchel.memory.lookup import build, find, find_to_change, require_change
 from satchel.memory.supersede import is_superseded, reopen, supersede
 from satchel.memory.write import leave_queued
@@ -122,6 +122,7 @@ def restore(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
 
 def _undelete(db: Connection, replica: Replica, given: str) -> Memory:
     key, old = find_deleted(db, replica.caller, "memory", given, "write")
+    require_last(db, "memory", key)
     old["local"] = rows.get(db, MEMORY, key, dead=True).local  # a tombstone keeps it
     values = tuple(old.get(name) for name in MEMORY.names)
     held = build(Memory, (key, *values))

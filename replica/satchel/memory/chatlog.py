@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.memory import ownership, paging, text, view
 from satchel.memory.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
-from satchel.memory.lookup import can_see, not_found, select
+from satchel.memory.lookup import can_see, not_found, sees, select
+from satchel.memory.ownership import Owner
 from satchel.memory.search import SearchAnswer
 from satchel.memory.search import search as search_all
 from satchel.memory.secrets import redact
+from satchel.memory.visibility import Caller
 from satchel.store import rows
 from satchel_sync.digest import derived_id
 from satchel_sync.tables import CHATLOG, Chatlog
 
 if TYPE_CHECKING:
+    from apsw import Connection
+
     from satchel.replica import Replica
 
 COUNT_MAX = 2**53
@@ -44,8 +48,10 @@ def write(
     """Keep one turn: `{id, conversation_id, ordinal, outcome, redactions}`.
 
     The id follows from conversation, ordinal, role and text, so that a turn is kept once however
-    often it is captured. Secrets are replaced before anything is written. Without `ordinal` it is
-    the next one. Raises InvalidInput, NotFound (a closed space), Refused.
+    often it is captured; where a turn that the caller may not see has that id, from the owner too,
+    so that neither is lost or betrayed. Secrets are replaced before anything is written. Without
+    `ordinal` it is the next one that the caller sees. Raises InvalidInput, NotFound (a closed
+    space), Refused.
     """
     caller, now = replica.caller, replica.now_ms()
     conversation, role = text.name(conversation_id, "conversation_id"), text.name(role, "role")
@@ -67,10 +73,9 @@ def write(
     with replica.store.write(replica.actor) as db:
         ownership.settle(db, caller, owner)
         if given is None:
-            sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM chatlog WHERE conversation_id = ?"
-            given = int(db.execute(sql, (conversation,)).get)
+            given = _next_ordinal(db, caller, conversation)
         turn = Chatlog(
-            id=derived_id(conversation, given, role, clean),
+            id=_id(db, caller, owner, (conversation, given, role, clean)),
             conversation_id=conversation,
             ordinal=given,
             role=role,
@@ -91,6 +96,22 @@ def write(
         "outcome": "created" if new else "exists",
         "redactions": redactions,
     }
+
+
+def _next_ordinal(db: Connection, caller: Caller, conversation: str) -> int:
+    """Behind the turns that the caller sees: hidden ones are not to be counted from outside."""
+    sql = f"""SELECT coalesce(max(t.ordinal) + 1, 0) FROM chatlog AS t
+              WHERE t.conversation_id = :conversation AND {can_see(caller, "chatlog")}"""
+    return int(db.execute(sql, {**caller.params, "conversation": conversation}).get)
+
+
+def _id(db: Connection, caller: Caller, owner: Owner, said: tuple[str, int, str, str]) -> str:
+    """The turn's id; another one, of the owner's own, where it would meet a hidden turn."""
+    key = derived_id(*said)
+    if rows.get(db, CHATLOG, key) is None or sees(db, caller, "chatlog", key):
+        return key
+    names = (owner.agent_id or "", owner.user_id or "", owner.space or "")
+    return derived_id(*said, owner.scope, *names)
 
 
 def search(

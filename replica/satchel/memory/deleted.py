@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import Refused
 from satchel.memory.lookup import can_see, matches, only_one
 from satchel.memory.visibility import Access, Caller, alive
-from satchel_sync.stamp import CREATED, INT64_MAX
+from satchel.store import outbox
+from satchel_sync.digest import derived_id
+from satchel_sync.stamp import CREATED, INT64_MAX, Stamp, lineage_of
 from satchel_sync.tables import BY_NAME
 
 if TYPE_CHECKING:
@@ -34,13 +37,27 @@ def find_deleted(
     return key, held[key]
 
 
+def require_last(db: Connection, kind: str, key: str) -> None:
+    """Raise Refused where history has only older columns than the deleted row had.
+
+    The deletion was another's (by hand at the hub, say) and its history never came here.
+    """
+    if not set(_deletions(db, kind, key)).intersection(_entries(db, kind, key)):
+        raise Refused(
+            f"{kind} {key} was deleted elsewhere, and what it last held is not known here",
+            hint=f"`satchel {kind} history {key}` shows what is known; write it anew from that",
+        )
+
+
 def old_columns(db: Connection, kind: str, key: str) -> dict[str, Any] | None:
-    """The columns of a row as its last deletion left them in history, or None."""
+    """The columns of a row as its last deletion left them in history, or None.
+
+    The history row of that very deletion is told by its id, else the newest one is taken.
+    """
+    deletions = _deletions(db, kind, key)
+    exact = [entry for entry in _entries(db, kind, key) if entry in deletions]
     entry = db.execute(
-        f"""SELECT t.changes FROM history AS t
-            WHERE t.kind = ? AND t.key = ? AND t.event = 'delete' AND {alive("t")}
-            ORDER BY t.at DESC, t.hlc DESC LIMIT 1""",
-        (kind, key),
+        "SELECT changes FROM history WHERE id = ?", (next(iter([*exact, *deletions]), None),)
     ).fetchone()
     if entry is None or not isinstance(entry[0], str):
         return None
@@ -68,6 +85,32 @@ def saw(
               WHERE {can_see(caller, kind, access=access)}"""
     params = {f"old_{name}": old.get(name) for name in table.names}
     return db.execute(sql, {**caller.params, **params, "key": key}).fetchone() is not None
+
+
+def _deletions(db: Connection, kind: str, key: str) -> list[str]:
+    """Ids of the history rows of a row's deletions, the newest first by their own stamps."""
+    found = db.execute(
+        f"""SELECT t.id FROM history AS t
+            WHERE t.kind = ? AND t.key = ? AND t.event = 'delete' AND {alive("t")}
+            ORDER BY t.hlc DESC, t.id""",
+        (kind, key),
+    )
+    return [str(entry) for (entry,) in found]
+
+
+def _entries(db: Connection, kind: str, key: str) -> list[str]:
+    """Ids that the history row of the present tombstone may have (`store/seal.py`).
+
+    A tombstone that was stamped anew has the version that its history row names in its lineage.
+    """
+    held = outbox.row(db, BY_NAME[kind], key)
+    if held is None:
+        return []
+    versions = [held.stamp, *map(Stamp.parse, lineage_of(held.lineage))]
+    return [
+        derived_id(kind, key, version.hex())
+        for version in itertools.takewhile(lambda version: version.dead, versions)
+    ]
 
 
 def _is_forgotten(db: Connection, kind: str, key: str) -> bool:

@@ -48,7 +48,7 @@ class Filter:
         """Check what was given. Raises InvalidInput that names the field."""
         as_of, known_at = text.time_ms(as_of, "as_of"), text.time_ms(known_at, "known_at")
         return Filter(
-            moment=Moment.of(now_ms, as_of, known_at),
+            moment=Moment(now=now_ms, as_of=as_of, known_at=known_at),
             type=text.optional_name(type, "type"),
             scope=None if scope is None else text.one_of(scope, SCOPES, "scope"),
             spaces=tuple(text.names(spaces, "spaces")),
@@ -89,7 +89,10 @@ class Filter:
     def chatlog_sql(self, caller: Caller) -> str:
         """SQL: turn `t` passes, visibility included; it counts as known when it was said."""
         rules = [can_see(caller, "chatlog")]
-        rules.append("(t.said_at IS NULL OR t.said_at <= min(:as_of, :known_at))")
+        rules += [
+            f"(:{time} IS NULL OR t.said_at IS NULL OR t.said_at <= :{time})"
+            for time in ("as_of", "known_at")
+        ]
         return " AND ".join([*rules, *self._common("t.conversation_id", "t.said_at", "NULL")])
 
     def _common(self, session: str, time: str, kind: str) -> list[str]:

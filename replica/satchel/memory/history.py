@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import InvalidInput, NotFound
 from satchel.memory.deleted import find_deleted
+from satchel.memory.edges import SUPERSEDES
 from satchel.memory.limits import HISTORY_ROWS_MAX
-from satchel.memory.lookup import TABLE_OF, find, select
-from satchel.memory.visibility import alive
-from satchel_sync.tables import BY_NAME, History
+from satchel.memory.lookup import TABLE_OF, can_see, find, select
+from satchel.memory.visibility import Caller, alive
+from satchel_sync.tables import BY_NAME, History, Relationship
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -31,13 +32,15 @@ CREATED_AT = {
 def history(replica: Replica, id: str, *, kind: str = "memory") -> dict[str, Any]:  # noqa: A002
     """Changes of a row, the newest first: `{id, kind, items: [{event, at, actor, changes}]}`.
 
-    `changes` is {field: [old, new]}; the last item is `created`. Who saw a deleted row sees its
+    `changes` is {field: [old, new]}; the last item is `created`. A `supersede` has the `reason`
+    that was given with what came after, if that still stands. Who saw a deleted row sees its
     history. Raises NotFound, AmbiguousId, InvalidInput, Refused (forgotten).
     """
     if kind not in CREATED_AT:
         raise InvalidInput(
             f"no history is kept of {kind!r}", hint=f"one of: {', '.join(CREATED_AT)}", field="kind"
         )
+    replica.store.seal()  # a change by hand is no history row yet
     with replica.store.read() as db:
         key, row = _subject(db, replica, kind, id)
         where = f"t.kind = :kind AND t.key = :key AND {alive('t')}"
@@ -48,10 +51,11 @@ def history(replica: Replica, id: str, *, kind: str = "memory") -> dict[str, Any
             {"kind": kind, "key": key},
             f"ORDER BY t.at DESC, t.hlc DESC, t.id LIMIT {HISTORY_ROWS_MAX}",
         )
-    items = [
-        {"event": one.event, "at": one.at, "actor": one.actor, "changes": _changes(one.changes)}
-        for one in found
-    ]
+        reason = _reason(db, replica.caller, key) if kind == "memory" else None
+    items = [_item(kind, one) for one in found]
+    last = next((one for one in items if one["event"] == "supersede"), None)
+    if last is not None and reason is not None:
+        last["reason"] = reason
     return {"id": key, "kind": kind, "items": [*items, _created(kind, row)]}
 
 
@@ -66,6 +70,20 @@ def _subject(db: Connection, replica: Replica, kind: str, given: str) -> tuple[s
     return getattr(row, table.key), {name: getattr(row, name) for name in table.names}
 
 
+def _item(kind: str, entry: History) -> dict[str, Any]:
+    changes = _object(entry.changes)
+    event = "supersede" if kind == "memory" and _is_supersession(changes) else entry.event
+    return {"event": event, "at": entry.at, "actor": entry.actor, "changes": changes}
+
+
+def _is_supersession(changes: dict[str, Any]) -> bool:
+    """Whether the memory made way for another; one that is retracted forgets what it replaced."""
+    match changes.get("retired_at"):
+        case [None, int()]:
+            return "supersedes" not in changes
+    return False
+
+
 def _created(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     column = CREATED_AT[kind]
     return {
@@ -76,7 +94,16 @@ def _created(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _changes(stored: str | None) -> dict[str, Any]:
+def _reason(db: Connection, caller: Caller, key: str) -> str | None:
+    """Why the memory was superseded, as the edge says to which the caller sees both ends."""
+    where = f"t.to_id = :key AND t.type = :type AND {can_see(caller, 'relationship')}"
+    params = {**caller.params, "key": key, "type": SUPERSEDES}
+    found = select(db, Relationship, where, params, "ORDER BY t.hlc DESC LIMIT 1")
+    reason = _object(found[0].metadata).get("reason") if found else None
+    return reason if isinstance(reason, str) else None
+
+
+def _object(stored: str | None) -> dict[str, Any]:
     """The stored object; what somebody else wrote there and is none counts as empty."""
     try:
         found = json.loads(stored or "{}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from satchel.errors import AmbiguousId, InvalidInput, NotFound, Refused
 from satchel.memory.limits import CANDIDATES_SHOWN_MAX, SHORT_ID_DIGITS_MIN
 from satchel.memory.visibility import Access, Caller, visible
+from satchel.store.lenient import read_columns
 from satchel_sync.tables import BY_NAME, TABLES, Table
 
 if TYPE_CHECKING:
@@ -37,9 +38,27 @@ def select(
     db: Connection, row: type[RowT], where: str, params: Params, tail: str = ""
 ) -> list[RowT]:
     """Rows of one kind as dataclasses; the table is `t` in `where` and `tail`."""
+    return fetch(db, row, f"FROM {TABLE_OF[row].name} AS t WHERE {where} {tail}", params)
+
+
+def fetch(db: Connection, row: type[RowT], source: str, params: Params) -> list[RowT]:
+    """Rows `t` of a FROM clause as dataclasses; what is no UTF-8 shows as escaped bytes."""
     table = TABLE_OF[row]
-    sql = f"SELECT {columns(table)} FROM {table.name} AS t WHERE {where} {tail}"
-    return [build(row, values) for values in db.execute(sql, dict(params))]
+    try:
+        found = db.execute(f"SELECT {columns(table)} {source}", dict(params)).fetchall()
+    except UnicodeDecodeError:
+        # Somebody left text here that is no text: one such row must not hide the others.
+        numbers = db.execute(f"SELECT t.row {source}", dict(params)).fetchall()
+        names = (table.key, *table.names)
+        found = [
+            tuple(_readable(value) for value in read_columns(db, table, names, cast(int, number)))
+            for (number,) in numbers
+        ]
+    return [build(row, values) for values in found]
+
+
+def _readable(value: Any) -> Any:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
 
 
 def can_see(caller: Caller, kind: str, alias: str = "t", access: Access = "read") -> str:
@@ -67,12 +86,16 @@ def find_to_change(db: Connection, caller: Caller, row: type[RowT], given: objec
     return found
 
 
+def sees(db: Connection, caller: Caller, kind: str, key: str, access: Access = "read") -> bool:
+    """Whether the caller may read (or change) the living row with this full key."""
+    sql = f"""SELECT 1 FROM {kind} AS t
+              WHERE t.{BY_NAME[kind].key} = :key AND {can_see(caller, kind, access=access)}"""
+    return db.execute(sql, {**caller.params, "key": key}).fetchone() is not None
+
+
 def require_change(db: Connection, caller: Caller, kind: str, key: str) -> None:
     """Raise Refused when the caller sees this row and may not change it."""
-    table = BY_NAME[kind]
-    sql = f"""SELECT 1 FROM {kind} AS t
-              WHERE t.{table.key} = :key AND {can_see(caller, kind, access="write")}"""
-    if db.execute(sql, {**caller.params, "key": key}).fetchone() is None:
+    if not sees(db, caller, kind, key, "write"):
         raise Refused(
             f"{kind} {key} may be read by this caller and not changed",
             hint="its owner, a supervisor or the operator can change it",
@@ -84,6 +107,21 @@ def resolve(db: Connection, caller: Caller, kind: str, given: object) -> str:
     """The full key of a visible row. Raises NotFound, AmbiguousId or InvalidInput."""
     found = matches(db, kind, given, can_see(caller, kind), caller.params)
     return only_one(kind, given, found)
+
+
+def resolve_to_travel(db: Connection, caller: Caller, given: object, field: str) -> str:
+    """The full id of a memory that a row which travels will name.
+
+    Raises InvalidInput for a local memory: not even its id leaves the machine.
+    """
+    key = resolve(db, caller, "memory", given)
+    if db.execute("SELECT local FROM memory WHERE id = ?", (key,)).get:
+        raise InvalidInput(
+            f"`{field}` names memory {key}, which is local, in a row that travels",
+            hint="leave it out, or say what may be known in a memory that is not local",
+            field=field,
+        )
+    return key
 
 
 def only_one(kind: str, given: object, found: list[str]) -> str:
@@ -149,4 +187,4 @@ def _keys(db: Connection, kind: str, where: str, params: Params) -> list[str]:
     key = BY_NAME[kind].key
     sql = f"""SELECT t.{key} FROM {kind} AS t WHERE {where}
               ORDER BY t.{key} LIMIT {CANDIDATES_SHOWN_MAX + 1}"""
-    return [cast(str, found) for (found,) in db.execute(sql, dict(params))]
+    return [str(found) for (found,) in db.execute(sql, dict(params))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import InvalidInput
 from satchel.memory import ownership, text, view
 from satchel.memory.limits import IDS_MAX, LIST_ROWS_DEFAULT, LIST_ROWS_MAX
-from satchel.memory.lookup import can_see, find_to_change, resolve, select
+from satchel.memory.lookup import can_see, find_to_change, resolve, resolve_to_travel, select
 from satchel.memory.visibility import alive
 from satchel.store import rows
 from satchel_sync.tables import MESSAGE, Message
@@ -41,7 +41,7 @@ def send(
 
     The receiver may read the sender's own memories named in `context_ids`. A second message to the
     same agent with the same `dedup_key` is not kept while the first is unread. Raises NotFound for
-    a task, message or memory that the sender does not see.
+    a task, message or memory that the sender does not see, InvalidInput for a local memory.
     """
     caller, now = replica.caller, replica.now_ms()
     sender = ownership.author(caller, text.optional_name(from_agent, "from_agent"))
@@ -57,7 +57,9 @@ def send(
             content=text.content(content, "content"),
             conversation_id=text.optional_name(conversation_id, "conversation_id"),
             task_id=None if task_id is None else resolve(db, caller, "task", task_id),
-            context_ids=text.json_list([resolve(db, caller, "memory", key) for key in contexts]),
+            context_ids=text.json_list(
+                [resolve_to_travel(db, caller, key, "context_ids") for key in contexts]
+            ),
             thread_id=None if thread_id is None else resolve(db, caller, "message", thread_id),
             priority=text.whole(priority, "priority", -PRIORITY_MAX, PRIORITY_MAX),
             created_at=now,

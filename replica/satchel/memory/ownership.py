@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from satchel.errors import InvalidInput, Refused
+from satchel.errors import InvalidInput, NotFound, Refused
 from satchel.memory import text
 from satchel.memory.lookup import can_see, not_found, resolve
 from satchel.memory.visibility import SCOPES, Caller
@@ -56,16 +56,17 @@ def decide(
     return Owner(scope, agent_id, caller.user_id, session, space)
 
 
-def settle(db: Connection, caller: Caller, owner: Owner) -> Owner:
+def settle(db: Connection, caller: Caller, owner: Owner, *, local: bool = False) -> Owner:
     """Inside the write: make an unknown space, expand a short session id, check both rights.
 
-    Raises NotFound for a session or space that is not there or not the caller's.
+    Raises NotFound for a session or space that is not there or not the caller's; a `local` row
+    makes no space, for the space would travel.
     """
     session = owner.session_id
     if session is not None:
         session = resolve(db, caller, "session", session)
     if owner.space is not None:
-        _enter_space(db, caller, owner.space)
+        _enter_space(db, caller, owner.space, local)
     return Owner(owner.scope, owner.agent_id, owner.user_id, session, owner.space)
 
 
@@ -81,8 +82,14 @@ def author(caller: Caller, agent: str | None) -> str | None:
     return agent
 
 
-def _enter_space(db: Connection, caller: Caller, space: str) -> None:
+def _enter_space(db: Connection, caller: Caller, space: str, local: bool) -> None:
     known = db.execute("SELECT 1 FROM space WHERE name = ?", (space,)).fetchone()
+    if known is None and local:
+        raise NotFound(
+            f"no space {space!r}, and a local memory makes none: its name would travel",
+            hint="leave the space out, or write something there first that may travel",
+            field="space",
+        )
     if known is None:
         # In the lowest version: a first use must never open a space that another machine closed.
         rows.insert_lowest(db, Space(name=space))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import NotFound
 from satchel.memory import audit, paging, text, view
 from satchel.memory.filters import Filter
-from satchel.memory.interval import answers
+from satchel.memory.interval import Moment, answers
 from satchel.memory.limits import IDS_MAX, LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 from satchel.memory.lookup import can_see, find, select
 from satchel_sync.tables import Chatlog, Memory
@@ -101,7 +101,7 @@ def list_memories(
 def stats(replica: Replica) -> dict[str, Any]:
     """How much this caller sees: memories by type, scope, space and agent; other kinds."""
     now = replica.now_ms()
-    params = {**replica.caller.params, "as_of": now, "known_at": now}
+    params = {**replica.caller.params, **Moment(now=now).params}
     seen = can_see(replica.caller, "memory")
     with replica.store.read() as db:
         numbers: tuple[Any, ...] = db.execute(

@@ -23,6 +23,7 @@ from satchel.memory.query import Query, Term, Tokenizer, parse
 from satchel.memory.scoring import Document, Weights, matters, parts, total
 from satchel.memory.snippet import cut
 from satchel.memory.turns import neighbours
+from satchel.memory.visibility import Caller
 from satchel_sync.tables import Chatlog, Memory
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ def search(
     shown, over = _within(hits, max_tokens)
     if over:
         notices.append(f"{over} more hits did not fit into max_tokens = {max_tokens}")
+    if not kept:
+        notices += _where(replica.caller)
     audit.record(replica, "search", [hit.id for hit in shown], query)
     dropped = {"floor": len(scored) - len(kept), "k": max(0, len(kept) - k), "max_tokens": over}
     return SearchAnswer(
@@ -164,6 +167,14 @@ def search(
         notices=notices,
         took_ms=round((time.perf_counter() - started) * 1000, 2),
     )
+
+
+def _where(caller: Caller) -> list[str]:
+    """What an agent's empty answer was looked for in; the same whether or not more is hidden."""
+    if caller.sees_all:
+        return []
+    mine = f"its own, its sessions' and spaces', user {caller.user_id!r}'s and everyone's rows"
+    return [f"looked in what agent {caller.agent_id!r} may see: {mine}"]
 
 
 def _question(query: str) -> str:

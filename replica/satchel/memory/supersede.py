@@ -14,7 +14,7 @@ from satchel.memory.visibility import alive
 from satchel.memory.write import Written, embed_now, store_new
 from satchel.store import rows
 from satchel_sync.digest import derived_id
-from satchel_sync.tables import MEMORY, RELATIONSHIP, Memory
+from satchel_sync.tables import MEMORY, RELATIONSHIP, Memory, Relationship
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -100,8 +100,9 @@ def reopen(db: Connection, replica: Replica, old: Memory, now_ms: int) -> Memory
     """Undo a supersession: the old memory is as before, what came after it is retracted."""
     opened = replace(old, valid_to=old.valid_to_was, valid_to_was=None, retired_at=None)
     for later in _after(db, old.id):
+        _unlink(db, later.supersedes or "")
         _retract(db, later, now_ms)
-        rows.delete(db, RELATIONSHIP, derived_id(later.id, later.supersedes or "", SUPERSEDES))
+    _unlink(db, old.id)
     rows.update(
         db,
         MEMORY,
@@ -124,6 +125,13 @@ def _retract(db: Connection, memory: Memory, now_ms: int) -> None:
     if memory.retired_at is None:
         closed |= {"valid_to_was": memory.valid_to, "retired_at": now_ms}
     rows.update(db, MEMORY, memory.id, **closed)
+
+
+def _unlink(db: Connection, key: str) -> None:
+    """Cut what says that the memory was superseded, also by one that was deleted meanwhile."""
+    where = f"t.to_id = :key AND t.type = :type AND {alive('t')}"
+    for one in select(db, Relationship, where, {"key": key, "type": SUPERSEDES}):
+        rows.delete(db, RELATIONSHIP, one.id)
 
 
 def _after(db: Connection, key: str) -> list[Memory]:

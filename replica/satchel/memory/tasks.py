@@ -18,7 +18,7 @@ from satchel.memory.limits import (
     TASKS_MAX,
     TREE_NODES_MAX,
 )
-from satchel.memory.lookup import can_see, find, find_to_change, resolve, select
+from satchel.memory.lookup import can_see, find, find_to_change, resolve, resolve_to_travel, select
 from satchel.memory.moments import iso
 from satchel.memory.notify import notify
 from satchel.memory.task_order import ordered
@@ -303,7 +303,9 @@ def _move(
         if result is not None:
             changes["result"] = result
         if result_memory is not None:
-            changes["result_memory_id"] = resolve(db, replica.caller, "memory", result_memory)
+            changes["result_memory_id"] = resolve_to_travel(
+                db, replica.caller, result_memory, "result_memory"
+            )
         if status in FINISHED:
             changes |= {"completed_at": now, "lease_until": None}
         if verb == "reopen":

@@ -111,9 +111,16 @@ def number(value: object, field: str) -> float | None:
     """A finite number that may be absent; -0.0 becomes 0.0."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInput(f"`{field}` is {value!r}, must be a finite number", field=field)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise InvalidInput(f"`{field}` is {str(value)[:60]}, must be a finite number", field=field)
     return float(value) + 0.0
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def whole(value: object, field: str, least: int, most: int) -> int:

@@ -24,7 +24,7 @@ def memory(row: Memory, now_ms: int) -> dict[str, Any]:
 def is_current(row: Memory, now_ms: int) -> bool:
     """Whether the memory is true and known now."""
     return holds(
-        Moment.of(now_ms),
+        Moment(now=now_ms),
         recorded_at=row.recorded_at,
         valid_from=row.valid_from,
         valid_to=row.valid_to,

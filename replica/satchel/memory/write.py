@@ -88,7 +88,7 @@ def write(
     )
     made = embed_now(replica, draft)
     with replica.store.write(replica.actor) as db:
-        settled = ownership.settle(db, caller, owner)
+        settled = ownership.settle(db, caller, owner, local=draft.local is not None)
         draft = replace(draft, session_id=settled.session_id)
         twin = _twin(db, replica, draft, settled, now)
         if twin is not None:
@@ -139,7 +139,7 @@ def _twin(
         AND t.local IS :local AND {can_see(replica.caller, "memory")} AND {answers("t")}"""
     params = {
         **replica.caller.params,
-        **Moment.of(now_ms).params,
+        **Moment(now=now_ms).params,
         "hash": draft.content_hash,
         "scope": owner.scope,
         "agent_id": owner.agent_id,

@@ -10,9 +10,9 @@ import apsw
 
 from satchel.store import journal, outbox, quarantine
 from satchel.store.codec import upsert
-from satchel_sync import merge, restamp
+from satchel_sync import merge, restamp, validity
 from satchel_sync.changes import Applied, Loser, Row, Version
-from satchel_sync.clock import AHEAD_MS_MAX, pack
+from satchel_sync.clock import nearest_future
 from satchel_sync.merge import Verdict
 from satchel_sync.stamp import SCRUBBED, Stamp
 from satchel_sync.tables import EMBEDDING, MEMORY, Table
@@ -44,7 +44,9 @@ def apply(
     """Store what wins, whole, and move the cursor; inside a write transaction, all sealed."""
     rows = merge.newest(rows)
     me = bytes(db.execute("SELECT replica_id FROM control").get)
-    plan = _decide(rows, _held(db, table, [row.key for row in rows]), me)
+    local = _withheld(db, table, [row.key for row in rows])
+    free = [row for row in rows if row.key not in local]
+    plan = _decide(free, _held(db, table, [row.key for row in free]), me, now_ms)
     conflicts = _journal(db, table, plan, now_ms)
     db.execute("UPDATE control SET applying = 1")
     upsert(db, table, plan.winners.values())
@@ -83,29 +85,45 @@ def _held(db: apsw.Connection, table: Table, keys: Sequence[str]) -> dict[str, H
     }
 
 
-def _decide(rows: Sequence[Row], held: dict[str, Held], me: bytes) -> Plan:
+def _withheld(db: apsw.Connection, table: Table, keys: Sequence[str]) -> frozenset[str]:
+    """Which of these keys are local here: such a row neither leaves nor is replaced."""
+    found = db.execute(
+        "SELECT key FROM withheld WHERE kind = ? AND key IN (SELECT value FROM json_each(?))",
+        (table.name, json.dumps(keys)),
+    )
+    return frozenset(str(key) for (key,) in found)
+
+
+def _decide(rows: Sequence[Row], held: dict[str, Held], me: bytes, now_ms: int) -> Plan:
+    """What wins. A damaged version that wins is mended here, and so travels back to the hub."""
     plan = Plan()
     for row in rows:
-        mine = held.get(row.key)
-        if mine is None:
-            plan.winners[row.key] = row
-            continue
-        verdict = merge.decide(mine.version, row.version)
-        if verdict.replaces:
-            plan.winners[row.key] = row
-            plan.replaced.append(row.key)
-            unsent = mine.queued or mine.quarantined
-            own = unsent or mine.version.stamp.origin == me
-            if own and merge.lost_here(verdict, row.lineage, unsent):
-                plan.losers.append((row.key, row.stamp))
-        elif verdict is Verdict.SAME:
-            plan.at_hub.append(row.key)
-        elif verdict is Verdict.KEEP_BEATEN:
-            plan.winners[row.key] = restamp.lifted(row, mine.version, me)
-            plan.newer_here.append(row.key)
-        elif not (mine.queued or mine.quarantined):
+        _decide_one(plan, row, held.get(row.key), me)
+        if row.key in plan.winners and not validity.whole(plan.winners[row.key]):
+            plan.winners[row.key] = restamp.mended(plan.winners[row.key], me, now_ms)
             plan.newer_here.append(row.key)
     return plan
+
+
+def _decide_one(plan: Plan, row: Row, mine: Held | None, me: bytes) -> None:
+    if mine is None:
+        plan.winners[row.key] = row
+        return
+    verdict = merge.decide(mine.version, row.version)
+    if verdict.replaces:
+        plan.winners[row.key] = row
+        plan.replaced.append(row.key)
+        unsent = mine.queued or mine.quarantined
+        own = unsent or mine.version.stamp.origin == me
+        if own and merge.lost_here(verdict, row.lineage, unsent):
+            plan.losers.append((row.key, row.stamp))
+    elif verdict is Verdict.SAME:
+        plan.at_hub.append(row.key)
+    elif verdict is Verdict.KEEP_BEATEN:
+        plan.winners[row.key] = restamp.lifted(row, mine.version, me)
+        plan.newer_here.append(row.key)
+    elif not (mine.queued or mine.quarantined):
+        plan.newer_here.append(row.key)
 
 
 def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> int:
@@ -141,6 +159,6 @@ def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> No
 
 def _observe(db: apsw.Connection, rows: Sequence[Row], now_ms: int) -> None:
     """Move the clock by the highest stamp that is not too far ahead of the wall."""
-    limit = pack(now_ms + AHEAD_MS_MAX)
+    limit = nearest_future(now_ms)
     highest = max((row.stamp.hlc for row in rows if row.stamp.hlc <= limit), default=0)
     db.execute("UPDATE clock SET last = max(last, ?)", (highest,))

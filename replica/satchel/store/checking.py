@@ -44,6 +44,17 @@ def manifest(db: apsw.Connection, table: Table, buckets: Collection[int]) -> dic
     }
 
 
+def kept_from_hub(db: apsw.Connection, table: Table) -> frozenset[str]:
+    """Keys of local rows under which the hub is known to hold a row of its own.
+
+    A row was sent before it became local, or was met in a pull; no other key is ever named.
+    """
+    found = db.execute(
+        "SELECT key FROM withheld JOIN sync_base USING (kind, key) WHERE kind = ?", (table.name,)
+    )
+    return frozenset(str(key) for (key,) in found)
+
+
 def _versions(db: apsw.Connection, table: Table) -> Iterator[tuple[str, Stamp]]:
     """Every row but the local and the quarantined ones."""
     for key, life, hlc, origin, row_digest in db.execute(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -118,6 +119,7 @@ class Store:
     def write(self, actor: str | None = None) -> Iterator[apsw.Connection]:
         """One transaction: sealed, committed and durable at the end, or rolled back on an error.
 
+        It begins with sealing what was written by hand, so that the body finds nothing unsealed.
         Where no row was touched there is nothing to commit, and the disk is not waited for.
         `actor` goes into the history of what changes. Raises StoreBusy when another process writes
         for longer than the busy timeout, StoreUnusable when the disk fails, RuntimeError when this
@@ -133,6 +135,7 @@ class Store:
                     "UPDATE control SET actor = ?, wall_ms = ?", (actor, self._clock.now_ms())
                 )
                 untouched = db.total_changes()
+                seal.seal(db, self._clock.now_ms())
                 yield db
                 seal.seal(db, self._clock.now_ms())
                 if db.total_changes() == untouched:
@@ -142,6 +145,14 @@ class Store:
             finally:
                 if _in_transaction(db):
                     db.execute("ROLLBACK")
+
+    def seal(self) -> None:
+        """Seal what was written by hand, if there is anything; a reader needs it for history."""
+        with self.read() as db:
+            waits = seal.waits(db)
+        if waits and not _in_transaction(db):
+            with self.write():
+                pass
 
     def _db(self) -> apsw.Connection:
         """This thread's connection, opened and prepared on first use."""
@@ -210,10 +221,14 @@ class Store:
 
 
 def _make_file(path: Path) -> None:
-    """The home (0700) and an empty file (0600) in it, unless they are there."""
+    """The home (0700) and an empty file in it, unless they are there; the file is made 0600."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            path.chmod(0o600)
     except OSError as error:
         raise StoreUnusable(
             f"the replica {path} cannot be made or opened: {error.strerror}",

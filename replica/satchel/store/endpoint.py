@@ -6,11 +6,8 @@ Start reading here; the work is in `sending`, `settling`, `applying` and `checki
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
-
-import apsw
 
 from satchel.store import (
     applying,
@@ -19,7 +16,6 @@ from satchel.store import (
     journal,
     outbox,
     quarantine,
-    seal,
     sending,
     settling,
 )
@@ -42,6 +38,8 @@ from satchel_sync.version import PROTOCOL, SCHEMA
 
 class SqliteReplica:
     """A `Store` that can be synced. Every call is one local transaction.
+
+    A write transaction begins with sealing what was written by hand.
 
     `adopt` lets another hub than the one of before take over: everything is pulled and queued anew.
     `version` is the program's, for the hub's records.
@@ -73,12 +71,12 @@ class SqliteReplica:
 
     def outbox_end(self) -> int:
         """The highest local sequence; what was written by hand is sealed and counted first."""
-        with self._sealed() as db:
+        with self._store.write() as db:
             return outbox.end(db)
 
     def outgoing(self, table: Table, after: int, upto: int) -> Batch | None:
         """The next rows to send, marked as sent when this returns."""
-        with self._sealed() as db:
+        with self._store.write() as db:
             return sending.next_batch(db, table, after, upto, self._store.now_ms())
 
     def settle(
@@ -95,23 +93,28 @@ class SqliteReplica:
 
     def apply(self, table: Table, rows: Sequence[Row], cursor: int | None) -> Applied:
         """Merge pulled rows and move the cursor, both or neither."""
-        with self._sealed() as db:
+        with self._store.write() as db:
             return applying.apply(db, table, rows, cursor, self._store.now_ms())
 
     def digest(self, table: Table) -> Digest | None:
         """Buckets of what should be at the hub; None while rows of this kind wait."""
-        with self._sealed() as db:
+        with self._store.write() as db:
             return checking.digest(db, table)
 
     def manifest(self, table: Table, buckets: Collection[int]) -> Mapping[str, Stamp]:
         """Key -> stamp of every row in these buckets that should be at the hub."""
-        with self._sealed() as db:
+        with self._store.write() as db:
             return checking.manifest(db, table, buckets)
 
     def held_back(self, table: Table) -> Collection[str]:
-        """Keys of quarantined rows of this kind."""
+        """Keys that the hub may know of rows that stay here: quarantined ones and local ones."""
         with self._store.read() as db:
-            return quarantine.keys(db, table)
+            return quarantine.keys(db, table) | checking.kept_from_hub(db, table)
+
+    def quarantined(self) -> int:
+        """How many rows cannot travel as they are."""
+        with self._store.read() as db:
+            return quarantine.count(db)
 
     def requeue(self, table: Table, keys: Collection[str]) -> None:
         """Put rows into the outbox again."""
@@ -132,13 +135,6 @@ class SqliteReplica:
         """Keep the report of this attempt and close it."""
         with self._store.write() as db:
             attempts.end(db, report, self._store.now_ms())
-
-    @contextmanager
-    def _sealed(self) -> Iterator[apsw.Connection]:
-        """A write transaction in which rows that were written by hand are sealed already."""
-        with self._store.write() as db:
-            seal.seal(db, self._store.now_ms())
-            yield db
 
 
 def _columns(table: Table) -> dict[str, str]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import apsw
 
-from satchel.store.codec import row_columns, row_of
+from satchel.store import lenient
+from satchel.store.codec import row_of
 from satchel_sync.changes import Row
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import Table
+from satchel_sync.tables import EXTRA, Table, Value
+
+UNSENDABLE = bytes(8)
+"""The digest of a row that has no canonical bytes (text in an int column): it never travels."""
 
 
 def end(db: apsw.Connection) -> int:
@@ -83,8 +88,20 @@ def mark_sent(db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
 
 
 def row(db: apsw.Connection, table: Table, key: str) -> Row | None:
-    """The sealed row of this key, or None."""
-    found = db.execute(
-        f"SELECT {row_columns(table)} FROM {table.name} WHERE {table.key} = ?", (key,)
-    ).fetchone()
-    return None if found is None else row_of(found)
+    """The sealed row of this key, or None; text that is no UTF-8 is told as a history tells it."""
+    number = db.execute(f"SELECT row FROM {table.name} WHERE {table.key} = ?", (key,)).get
+    if number is None:
+        return None
+    found = row_of(lenient.read_row(db, table, number))
+    return (
+        found if found.stamp.digest != UNSENDABLE else replace(found, values=_plain(table, found))
+    )
+
+
+def _plain(table: Table, row: Row) -> tuple[Value, ...]:
+    """The values of a row that cannot travel, so that a journal can hold them."""
+    blobs = {column.name for column in table.columns if column.tag == "b"}
+    return tuple(
+        value if isinstance(value, bytes) and name in blobs else lenient.plain(value)
+        for name, value in zip((*table.names, EXTRA), row.values, strict=True)
+    )

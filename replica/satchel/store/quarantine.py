@@ -10,8 +10,11 @@ from typing import Any
 
 import apsw
 
+from satchel_sync import validity
+from satchel_sync.changes import Row
 from satchel_sync.digest import parse_extra, value_of
-from satchel_sync.limits import ROW_BYTES_MAX
+from satchel_sync.limits import KEY_BYTES_MAX, ROW_BYTES_MAX
+from satchel_sync.stamp import Stamp
 from satchel_sync.tables import EMBEDDING, EXTRA, TAGS, Table
 
 Fault = tuple[str | None, str]
@@ -41,7 +44,7 @@ def inspect(table: Table, key: Any, values: Sequence[Any]) -> Fault | None:
     """
     if not isinstance(key, str):
         return table.key, f"the key is {_said(key)}, not text"
-    if fault := _text_fault(key) or ("" if key else "the key is empty"):
+    if fault := _text_fault(key) or _length_fault(key):
         return table.key, fault
     for column, value in zip(table.columns, values[:-1], strict=True):
         if value is not None and (fault := _fault(column.tag, value)):
@@ -54,6 +57,16 @@ def inspect(table: Table, key: Any, values: Sequence[Any]) -> Fault | None:
     if size > ROW_BYTES_MAX:
         return None, f"the row has {size} bytes; {ROW_BYTES_MAX} can travel"
     return None
+
+
+def version_fault(version: Sequence[Any]) -> Fault | None:
+    """(column, reason) of a version that no other could follow; `version` as in `row_columns`."""
+    try:
+        life, hlc, origin, digest, lineage = version
+        sane = validity.whole(Row("", Stamp(life, hlc, origin, digest), lineage, ()))
+    except (TypeError, ValueError):
+        sane = False
+    return None if sane else ("hlc", "its version is damaged")
 
 
 def row_bytes(key: str, values: Sequence[Any]) -> int:
@@ -79,15 +92,16 @@ def put(db: apsw.Connection, table: Table, key: Any, fault: Fault, now_ms: int) 
     )
 
 
-def move(db: apsw.Connection, table: Table, local_seq: int, fault: Fault, now_ms: int) -> None:
-    """Take an outbox entry, whatever its key is, into the quarantine."""
-    entry = "FROM outbox WHERE kind = ? AND local_seq = ?"
+def move(db: apsw.Connection, table: Table, row: int, fault: Fault, now_ms: int) -> None:
+    """Take the outbox entry of a row, whatever its key is, into the quarantine."""
+    key = f"(SELECT {table.key} FROM {table.name} WHERE row = ?)"
+    entry = f"FROM outbox WHERE kind = ? AND key = {key}"
     db.execute(
         'INSERT OR REPLACE INTO quarantine(kind, key, "column", reason, at_ms)'
         f" SELECT kind, key, ?, ?, ? {entry}",
-        (*fault, now_ms, table.name, local_seq),
+        (*fault, now_ms, table.name, row),
     )
-    db.execute(f"DELETE {entry}", (table.name, local_seq))
+    db.execute(f"DELETE {entry}", (table.name, row))
 
 
 def lift(db: apsw.Connection, table: Table, keys: Sequence[str]) -> None:
@@ -100,11 +114,18 @@ def lift(db: apsw.Connection, table: Table, keys: Sequence[str]) -> None:
 
 
 def keys(db: apsw.Connection, table: Table) -> frozenset[str]:
-    """Keys of this kind that are in quarantine, as far as they are text."""
+    """Keys of this kind that are in quarantine, but for those that no hub can hold."""
     found: Any = db.execute(
-        "SELECT CAST(key AS BLOB) FROM quarantine WHERE kind = ?", (table.name,)
+        "SELECT CAST(key AS BLOB) FROM quarantine WHERE kind = ? AND typeof(key) = 'text'",
+        (table.name,),
     )
-    return frozenset(bytes(key).decode(errors="backslashreplace") for (key,) in found)
+    held = (bytes(key) for (key,) in found)
+    return frozenset(key.decode() for key in held if not (b"\0" in key or _not_utf8(key)))
+
+
+def count(db: apsw.Connection) -> int:
+    """How many rows are in quarantine."""
+    return int(db.execute("SELECT count(*) FROM quarantine").get)
 
 
 def listed(db: apsw.Connection, table: Table | None = None) -> list[Quarantined]:
@@ -149,6 +170,13 @@ def _text_fault(text: str) -> str:
     except UnicodeEncodeError as error:
         return f"lone surrogate at position {error.start}"
     return ""
+
+
+def _length_fault(key: str) -> str:
+    size = len(key.encode())
+    if size > KEY_BYTES_MAX:
+        return f"the key has {size} bytes; {KEY_BYTES_MAX} can travel"
+    return "" if key else "the key is empty"
 
 
 def _not_utf8(data: bytes) -> str:

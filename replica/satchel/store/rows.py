@@ -12,6 +12,7 @@ import apsw
 from satchel.errors import AmbiguousId, Conflict, InvalidInput, NotFound, UnknownArgument
 from satchel.store import outbox
 from satchel.store.codec import upsert
+from satchel.store.lenient import read_columns
 from satchel.store.sql import alive
 from satchel_crypto import random_bytes
 from satchel_sync.changes import Row
@@ -21,15 +22,25 @@ from satchel_sync.tables import TABLES, Table, Value
 
 SHORT_ID_DIGITS_MIN = 8
 CANDIDATES_MAX = 8
+LOWEST_HLC = 1
+"""The stamp of a row in the lowest version: it tells no time."""
 BY_ROW = {table.row: table for table in TABLES}
 _GROUPS = (8, 12, 16, 20)
 _HEX = frozenset("0123456789abcdef")
 
 
 def get(db: apsw.Connection, table: Table, key: str, *, dead: bool = False) -> Any:
-    """The row as its dataclass (`table.row`), or None; `dead` shows tombstones too."""
-    found = db.execute(_select(table, dead), (key,)).fetchone()
-    return None if found is None else table.row(**dict(zip(_names(table), found, strict=True)))
+    """The row as its dataclass (`table.row`), or None; `dead` shows tombstones too.
+
+    Text that is no UTF-8, which only a write by hand can leave, is read as bytes.
+    """
+    names = _names(table)
+    try:
+        found: Any = db.execute(_select(table, dead), (key,)).fetchone()
+    except UnicodeDecodeError:
+        number = db.execute(f"SELECT row FROM {table.name} WHERE {table.key} = ?", (key,)).get
+        found = read_columns(db, table, names, number)
+    return None if found is None else table.row(**dict(zip(names, found, strict=True)))
 
 
 def insert(db: apsw.Connection, row: object) -> None:
@@ -56,7 +67,7 @@ def insert_lowest(db: apsw.Connection, row: object) -> None:
         raise Conflict(f"{table.name} {key} exists already", field=table.key)
     values = (*(getattr(row, name) for name in table.names), None)
     digest = row_digest(table, key, values)
-    lowest = Row(key, Stamp(CREATED, 1, bytes(16), digest), "", values)
+    lowest = Row(key, Stamp(CREATED, LOWEST_HLC, bytes(16), digest), "", values)
     db.execute("UPDATE control SET applying = 1")
     upsert(db, table, [lowest])
     db.execute("UPDATE control SET applying = 0")

@@ -6,19 +6,17 @@ Changes that wait become history rows, and every row without a digest gets one.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import apsw
 
 from satchel.store import quarantine
-from satchel.store.codec import row_columns
+from satchel.store.lenient import plain, read_row, read_value
+from satchel.store.outbox import UNSENDABLE
 from satchel_sync.digest import derived_id, row_digest
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import BY_NAME, HISTORY, MEMORY, TABLES, Table, Value
-
-UNSENDABLE = bytes(8)
-"""The digest of a row that has no canonical bytes (text in an int column): it never travels."""
+from satchel_sync.tables import BY_NAME, HISTORY, MEMORY, TABLES, Table
 
 
 def seal(db: apsw.Connection, now_ms: int) -> None:
@@ -26,12 +24,25 @@ def seal(db: apsw.Connection, now_ms: int) -> None:
 
     Needs a write transaction with capture on.
     """
+    if not waits(db):
+        return
     for table in TABLES:
         if table is not HISTORY:
             _seal_table(db, table, now_ms)
     if db.execute("SELECT EXISTS (SELECT 1 FROM history_pending)").get:
         _write_history(db)
     _seal_table(db, HISTORY, now_ms)
+
+
+def waits(db: apsw.Connection) -> bool:
+    """Whether there is anything to seal."""
+    return bool(db.execute(_waiting()).get)
+
+
+@cache
+def _waiting() -> str:
+    unsealed = [f"EXISTS (SELECT 1 FROM {table.name} WHERE digest IS NULL)" for table in TABLES]
+    return f"SELECT EXISTS (SELECT 1 FROM history_pending) OR {' OR '.join(unsealed)}"
 
 
 def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
@@ -52,29 +63,6 @@ def digest_of(table: Table, key: Any, values: tuple[Any, ...]) -> bytes:
     if quarantine.inspect(table, key, values) is not None:
         return UNSENDABLE
     return row_digest(table, key, values)
-
-
-def read_row(db: apsw.Connection, table: Table, row: int) -> Sequence[Any]:
-    """A row as `row_columns`, whatever was put into it; bytes where text is no UTF-8."""
-    columns = row_columns(table)
-    where = f"FROM {table.name} WHERE row = ?"
-    found: Sequence[Any] | None
-    try:
-        found = db.execute(f"SELECT {columns} {where}", (row,)).fetchone()
-    except UnicodeDecodeError:
-        # Only a write by hand can leave such text; ask for the bytes of what cannot be read.
-        found = [_lenient(db, f"SELECT {name} {where}", row) for name in columns.split(", ")]
-    if found is None:
-        raise LookupError(f"{table.name} has no row {row}")
-    return found
-
-
-def _lenient(db: apsw.Connection, query: str, row: int) -> Any:
-    try:
-        return db.execute(query, (row,)).get
-    except UnicodeDecodeError:
-        column = query.split()[1]
-        return db.execute(query.replace(column, f"CAST({column} AS BLOB)", 1), (row,)).get
 
 
 def queue_embedding(db: apsw.Connection, memory_id: str, now_ms: int) -> None:
@@ -116,18 +104,5 @@ def _changes(db: apsw.Connection, seq: int) -> str:
     changes = {}
     for (name,) in fields:
         where = f"FROM history_field WHERE name = '{name}' AND seq = ?"
-        changes[name] = [
-            _plain(_lenient(db, f"SELECT {side} {where}", seq)) for side in ("old", "new")
-        ]
+        changes[name] = [plain(read_value(db, side, where, seq)) for side in ("old", "new")]
     return json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
-
-
-def _plain(value: Value) -> Value:
-    """A value that JSON and a history row can hold, also where the row's could not travel."""
-    if isinstance(value, bytes):
-        value = value.decode(errors="backslashreplace")
-    if isinstance(value, str):
-        return value.replace("\0", "\\0")
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return str(value)
-    return value

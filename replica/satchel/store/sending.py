@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from satchel.store import outbox, quarantine, seal
+from satchel.store import lenient, outbox, quarantine
 from satchel.store.codec import row_columns, row_of
 from satchel_sync.changes import Batch, Row
 from satchel_sync.limits import PUSH_BYTES_MAX, PUSH_ROWS_MAX
@@ -28,8 +28,8 @@ def next_batch(
         rows, faults, last_seq = _gather(table, after, _wary(db, table, after, upto))
     if last_seq == after:
         return None
-    for local_seq, fault in faults:
-        quarantine.move(db, table, local_seq, fault, now_ms)
+    for row, fault in faults:
+        quarantine.move(db, table, row, fault, now_ms)
     outbox.mark_sent(db, table, rows)
     quarantine.lift(db, table, [row.key for row in rows])
     if faults:
@@ -38,16 +38,16 @@ def next_batch(
 
 
 def _gather(
-    table: Table, after: int, entries: Iterable[tuple[int, Sequence[Any]]]
+    table: Table, after: int, entries: Iterable[tuple[int, int, Sequence[Any]]]
 ) -> tuple[list[Row], list[tuple[int, quarantine.Fault]], int]:
-    """(rows, (local_seq, fault) of the others, last local_seq), up to the limit in bytes."""
+    """(rows, (row number, fault) of the others, last local_seq), up to the limit in bytes."""
     rows: list[Row] = []
     faults: list[tuple[int, quarantine.Fault]] = []
     last_seq, size = after, 0
-    for local_seq, found in entries:
+    for local_seq, row, found in entries:
         key, values = found[0], found[6:]
-        if fault := quarantine.inspect(table, key, values):
-            faults.append((local_seq, fault))
+        if fault := quarantine.inspect(table, key, values) or quarantine.version_fault(found[1:6]):
+            faults.append((row, fault))
         else:
             size += quarantine.row_bytes(key, values)
             if rows and size > PUSH_BYTES_MAX:
@@ -59,23 +59,24 @@ def _gather(
 
 def _entries(
     db: apsw.Connection, table: Table, after: int, upto: int
-) -> Iterator[tuple[int, Sequence[Any]]]:
-    """(local_seq, row as `row_columns`) of the outbox in that range, in order."""
-    for local_seq, *found in _select(db, table, row_columns(table, "t"), after, upto):
-        yield int(str(local_seq)), found
+) -> Iterator[tuple[int, int, Sequence[Any]]]:
+    """(local_seq, row number, row as `row_columns`) of the outbox in that range, in order."""
+    for local_seq, row, *found in _select(db, table, f", {row_columns(table, 't')}", after, upto):
+        yield int(str(local_seq)), int(str(row)), found
 
 
 def _wary(
     db: apsw.Connection, table: Table, after: int, upto: int
-) -> Iterator[tuple[int, Sequence[Any]]]:
+) -> Iterator[tuple[int, int, Sequence[Any]]]:
     """The same, with bytes where text is no UTF-8."""
-    for local_seq, row in _select(db, table, "t.row", after, upto).fetchall():
-        yield int(str(local_seq)), seal.read_row(db, table, int(str(row)))
+    for local_seq, row in _select(db, table, "", after, upto).fetchall():
+        number = int(str(row))
+        yield int(str(local_seq)), number, lenient.read_row(db, table, number)
 
 
 def _select(db: apsw.Connection, table: Table, columns: str, after: int, upto: int) -> apsw.Cursor:
     return db.execute(
-        f"SELECT local_seq, {columns} FROM outbox AS o JOIN {table.name} AS t"
+        f"SELECT local_seq, t.row{columns} FROM outbox AS o JOIN {table.name} AS t"
         f" ON t.{table.key} = o.key WHERE o.kind = ? AND local_seq > ? AND local_seq <= ?"
         " ORDER BY local_seq LIMIT ?",
         (table.name, after, upto, PUSH_ROWS_MAX),

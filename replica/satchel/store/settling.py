@@ -9,7 +9,7 @@ import apsw
 from satchel.store import journal, outbox, quarantine
 from satchel_sync import merge, restamp
 from satchel_sync.changes import Loser, PushAnswer, Refusal, Row, Settled, Version
-from satchel_sync.clock import AHEAD_MS_MAX, pack
+from satchel_sync.clock import nearest_future
 from satchel_sync.merge import Verdict
 from satchel_sync.stamp import SCRUBBED, extend
 from satchel_sync.tables import TABLES, Table
@@ -101,7 +101,7 @@ def _restamp(
 
 def _fall_back(db: apsw.Connection, hub_ms: int) -> None:
     """The clock goes back to the highest stamp held that the hub would take."""
-    limit = pack(hub_ms + AHEAD_MS_MAX)
+    limit = nearest_future(hub_ms)
     highest = max(
         db.execute(f"SELECT coalesce(max(hlc), 0) FROM {table.name} WHERE hlc <= ?", (limit,)).get
         for table in TABLES

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import apsw
 
-from satchel.store import attempts
+from satchel.store import attempts, quarantine
+from satchel.store.rows import LOWEST_HLC
 from satchel_sync import clock
 from satchel_sync.tables import BY_NAME
 
@@ -23,7 +24,10 @@ class Waiting:
 
 
 def waiting(db: apsw.Connection) -> Waiting:
-    """Count what waits; the oldest is told by the wall time inside the rows' own stamps."""
+    """Count what waits; the oldest is told by the wall time inside the rows' own stamps.
+
+    A row in the lowest version says nothing of when it was written.
+    """
     pending = {
         str(kind): int(count)
         for kind, count in db.execute("SELECT kind, count(*) FROM outbox GROUP BY kind")
@@ -32,7 +36,7 @@ def waiting(db: apsw.Connection) -> Waiting:
     return Waiting(
         pending=pending,
         oldest_unsent_ms=_oldest(db, list(pending)),
-        quarantined=int(db.execute("SELECT count(*) FROM quarantine").get),
+        quarantined=quarantine.count(db),
         conflicts=int(db.execute("SELECT count(*) FROM conflict").get),
         last_sync_ms=int(latest[0]["at_ms"]) if latest else None,
     )
@@ -41,7 +45,7 @@ def waiting(db: apsw.Connection) -> Waiting:
 def _oldest(db: apsw.Connection, kinds: list[str]) -> int | None:
     oldest = [
         db.execute(
-            f"SELECT min(hlc) FROM {kind} WHERE {BY_NAME[kind].key} IN"
+            f"SELECT min(hlc) FROM {kind} WHERE hlc > {LOWEST_HLC} AND {BY_NAME[kind].key} IN"
             " (SELECT key FROM outbox WHERE kind = ?)",
             (kind,),
         ).get

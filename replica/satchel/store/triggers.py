@@ -13,7 +13,9 @@ from functools import cache
 import apsw
 
 from satchel.store.sql import WALL_MS, version_hex
-from satchel_sync.stamp import CREATED, FINISHED, GENERATION, INT64_MAX, LINEAGE_MAX
+from satchel.store.withholding import WITHHELD, spread, withhold
+from satchel_sync.clock import HLC_MAX
+from satchel_sync.stamp import CREATED, FINISHED, GENERATION, INT64_MAX, LINEAGE_MAX, SCRUBBED
 from satchel_sync.tables import EXTRA, TABLES, Table
 
 HISTORY_KINDS = frozenset({"memory", "relationship", "task", "chatlog", "session", "space"})
@@ -24,17 +26,6 @@ TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "chatlog": ("content",),
 }
 """Kinds with a full-text index and the columns in it."""
-
-_WITHHELD_MEMORY = "EXISTS (SELECT 1 FROM withheld WHERE kind = 'memory' AND key = {id})"
-WITHHELD: Mapping[str, str] = {
-    "memory": "coalesce(NEW.local, 0) <> 0",
-    "embedding": _WITHHELD_MEMORY.format(id="NEW.memory_id"),
-    "relationship": _WITHHELD_MEMORY.format(id="NEW.from_id")
-    + " OR "
-    + _WITHHELD_MEMORY.format(id="NEW.to_id"),
-    "history": "EXISTS (SELECT 1 FROM withheld WHERE kind = NEW.kind AND key = NEW.key)",
-}
-"""When a new row is local, or derived from or pointing at a local row: it never leaves."""
 
 VERSION = "(life, hlc, origin, digest, lineage)"
 LINEAGE_CHARS_MAX = LINEAGE_MAX * 81 - 1
@@ -54,7 +45,7 @@ def install(db: apsw.Connection) -> None:
 @cache
 def statements() -> tuple[str, ...]:
     """Every CREATE statement, for all tables."""
-    return tuple(statement for table in TABLES for statement in of_table(table))
+    return (spread(), *(statement for table in TABLES for statement in of_table(table)))
 
 
 @cache
@@ -70,13 +61,17 @@ def of_table(table: Table) -> Iterator[str]:
     yield _over(table)
     yield _insert(table)
     yield _update(table)
+    yield _damage(table)
     yield _delete(table)
     if table.name in TEXT_COLUMNS:
         yield from _text_index(table, TEXT_COLUMNS[table.name])
 
 
 def _guard(table: Table) -> str:
-    """Keys are for ever, and so is `local`: changing them would strand or leak a row."""
+    """Keys are for ever, and so is `local`: changing them would strand or leak a row.
+
+    A pull leaves withheld rows alone, so whatever `local` the hub has can be stored.
+    """
     local = table.name == "memory"
     rules = [
         (
@@ -87,7 +82,7 @@ def _guard(table: Table) -> str:
     if local:
         rules.append(
             "SELECT RAISE(ABORT, 'local is fixed when a memory is created')"
-            " WHERE coalesce(NEW.local, 0) IS NOT coalesce(OLD.local, 0);"
+            f" WHERE coalesce(NEW.local, 0) IS NOT coalesce(OLD.local, 0) AND {CAPTURING};"
         )
     columns = ", ".join(["row", table.key, *(["local"] if local else [])])
     return _trigger(table, "guard", f"BEFORE UPDATE OF {columns}", "true", rules)
@@ -111,7 +106,7 @@ def _insert(table: Table) -> str:
             f"UPDATE {table.name} SET {VERSION} = (SELECT life, hlc, origin, digest, lineage"
             " FROM replaced) WHERE row = NEW.row AND EXISTS (SELECT 1 FROM replaced);"
         ),
-        *_withhold(table),
+        *withhold(table),
         _queue(table, "NEW.", "NOT EXISTS (SELECT 1 FROM replaced WHERE digest IS NOT NULL)"),
         "DELETE FROM replaced;",
     ]
@@ -166,7 +161,7 @@ def _update(table: Table) -> str:
     body = [
         _tick("OLD.hlc"),
         _restamp(table, "OLD.", "row = NEW.row", life=_life(table)),
-        *_withhold(table),
+        *withhold(table),
         _queue(table, "NEW."),
     ]
     if table.name in HISTORY_KINDS:
@@ -178,6 +173,37 @@ def _update(table: Table) -> str:
         )
     when = f"{CAPTURING} AND {_changed(table)}"
     return _trigger(table, "update", f"AFTER UPDATE OF {_data(table)}", when, body)
+
+
+def _damage(table: Table) -> str:
+    """A version written by hand that is none: the row gets the next one after what it had."""
+    body = [
+        _tick("OLD.hlc"),
+        _restamp(table, "OLD.", "row = NEW.row", life="OLD.life"),
+        _queue(table, "NEW."),
+    ]
+    scrubbed = (
+        f"(NEW.life = {INT64_MAX} AND NEW.hlc = {INT64_MAX}"
+        f" AND NEW.origin = x'{SCRUBBED.origin.hex()}' AND NEW.digest = x'{SCRUBBED.digest.hex()}')"
+    )
+    faults = [
+        "typeof(NEW.life) <> 'integer'",
+        f"NEW.life < {GENERATION}",
+        f"NEW.life = {INT64_MAX}",
+        "typeof(NEW.hlc) <> 'integer'",
+        "NEW.hlc < 0",
+        f"NEW.hlc > {HLC_MAX}",
+        "typeof(NEW.origin) <> 'blob'",
+        "length(NEW.origin) <> 16",
+        "(NEW.digest IS NOT NULL AND (typeof(NEW.digest) <> 'blob' OR length(NEW.digest) <> 8))",
+        "typeof(NEW.lineage) <> 'text'",
+        "(NEW.lineage <> '' AND (length(NEW.lineage) + 1) % 81 <> 0)",
+        f"length(NEW.lineage) > {LINEAGE_CHARS_MAX}",
+        "NEW.lineage GLOB '*[^0-9a-f ]*'",
+        "length(replace(NEW.lineage, ' ', '')) <> (length(NEW.lineage) + 1) / 81 * 80",
+    ]
+    when = f"{CAPTURING} AND ({' OR '.join(faults)}) AND {scrubbed} IS NOT 1"
+    return _trigger(table, "damage", f"AFTER UPDATE OF {VERSION[1:-1]}", when, body)
 
 
 def _delete(table: Table) -> str:
@@ -235,10 +261,17 @@ def _unindex(table: Table, columns: tuple[str, ...], old: str, source: str = "")
 
 
 def _tick(held_hlc: str, where: str = "true") -> str:
-    """Advance the clock above the wall, its last and the row's own stamp; draw a sequence."""
+    """Advance the clock above the wall, its last and the row's own stamp; draw a sequence.
+
+    As `satchel_sync.clock.tick`: nothing at or over `HLC_MAX` is followed.
+    """
+    last, held = (
+        f"CASE WHEN typeof({hlc}) = 'integer' AND {hlc} < {HLC_MAX} THEN {hlc} + 1 ELSE 0 END"
+        for hlc in ("last", held_hlc)
+    )
     return (
-        f"UPDATE clock SET last = max({WALL_MS} << 16, last + 1, {held_hlc} + 1), seq = seq + 1"
-        f" WHERE {where};"
+        f"UPDATE clock SET last = min(max({WALL_MS} << 16, {last}, {held}), {HLC_MAX}),"
+        f" seq = seq + 1 WHERE {where};"
     )
 
 
@@ -276,16 +309,6 @@ def _lineage(table: Table, old: str) -> str:
         f" WHERE kind = '{table.name}' AND key = {old}{table.key}"
         f" AND version = {version_hex(old)}), {old}lineage, '')"
     )
-
-
-def _withhold(table: Table) -> Iterator[str]:
-    rule = WITHHELD.get(table.name)
-    if rule:
-        yield (
-            f"INSERT INTO withheld(kind, key) SELECT '{table.name}', NEW.{table.key}"
-            f" WHERE ({rule}) AND NOT EXISTS (SELECT 1 FROM withheld"
-            f" WHERE kind = '{table.name}' AND key = NEW.{table.key});"
-        )
 
 
 def _queue(table: Table, row: str, where: str = "true") -> str:

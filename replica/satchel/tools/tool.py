@@ -108,10 +108,13 @@ class Tool:
         properties = {one.name: _output(hints[one.name]) for one in dataclasses.fields(answer)}
         return {"type": "object", "properties": properties}
 
-    def arguments(self, given: Mapping[str, Any], typed: Collection[str] = ()) -> dict[str, Any]:
+    def arguments(
+        self, given: Mapping[str, Any], typed: Collection[str] = (), *, usage: str = ""
+    ) -> dict[str, Any]:
         """Checked arguments; those in `typed` came as text from a shell.
 
-        Raises UnknownArgument, InvalidInput or ConfirmationNeeded.
+        `usage` is the command with what it needs, for the error when that is missing. Raises
+        UnknownArgument, InvalidInput or ConfirmationNeeded.
         """
         given = self._renamed(given)
         known = {one.name: one for one in self.parameters}
@@ -120,7 +123,12 @@ class Tool:
                 raise self._unknown(name, known)
         missing = [one.name for one in self.parameters if one.required and one.name not in given]
         if missing:
-            raise wrong(missing[0], f"is missing: {self.name} needs it")
+            needed = ", ".join(one.name for one in self.parameters if one.required)
+            raise wrong(
+                missing[0],
+                f"is missing: `{usage or self.name}` needs it",
+                f"give it: {usage}" if usage else f"{self.name} needs: {needed}",
+            )
         checked = {
             name: parse(known[name], value, from_text=name in typed)
             for name, value in given.items()

@@ -111,6 +111,8 @@ def _number(parameter: Parameter, value: Any, from_text: bool) -> float:
             raise wrong(parameter.name, f"is {_short(value)}, must be a number") from error
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong(parameter.name, f"must be a number, not {_name(value)}")
+    if isinstance(value, int) and abs(value) > _INT64_MAX:
+        raise wrong(parameter.name, "is too large")
     if not math.isfinite(value):
         raise wrong(parameter.name, f"is {value}, must be finite")
     return float(_in_range(parameter, value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from satchel_sync.ports import Hub, Replica
-from satchel_sync.tables import TABLES
 from satchel_sync.tally import Tally
 
 
@@ -15,7 +14,7 @@ def finish(replica: Replica, hub: Hub, tally: Tally) -> dict[str, Any]:
     if losers:
         hub.journal(losers)
         replica.losers_sent(losers)
-    tally.held_back = sum(len(replica.held_back(table)) for table in TABLES)
+    tally.held_back = replica.quarantined()
     report = tally.report()
     hub.bye(report)
     replica.record(report)

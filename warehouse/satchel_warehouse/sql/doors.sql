@@ -6,13 +6,22 @@ DECLARE
     h satchel.hub;
     me text := session_user::text;
     _replica bytea := decode(_hello ->> 'replica_id', 'hex');
+    _attempt text := _hello ->> 'attempt';
+    _host text := coalesce(left(_hello ->> 'host', 255), '');
+    _version text := coalesce(left(_hello ->> 'version', 255), '');
     now bigint := satchel.now_ms();
 BEGIN
     SELECT * INTO h FROM satchel.hub;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the warehouse is not initialised' USING ERRCODE = '3F000';
     END IF;
-    IF (_hello ->> 'protocol')::integer <> h.protocol THEN
+    IF coalesce(octet_length(_replica), 0) <> 16 THEN
+        RAISE EXCEPTION 'a replica id has 16 bytes' USING ERRCODE = 'SA001';
+    END IF;
+    IF coalesce(octet_length(_attempt), 0) NOT BETWEEN 1 AND 200 THEN
+        RAISE EXCEPTION 'the id of an attempt has 1 to 200 bytes' USING ERRCODE = 'SA001';
+    END IF;
+    IF (_hello ->> 'protocol')::integer IS DISTINCT FROM h.protocol THEN
         RAISE EXCEPTION 'this replica speaks protocol %, the warehouse %',
             _hello ->> 'protocol', h.protocol USING ERRCODE = 'SA002';
     END IF;
@@ -28,7 +37,7 @@ BEGIN
         INSERT INTO satchel.login VALUES (me, 'default', now) ON CONFLICT DO NOTHING;
     END IF;
     INSERT INTO satchel.replica AS r (replica_id, login, host, version, first_seen, last_seen)
-    VALUES (_replica, me, _hello ->> 'host', _hello ->> 'version', now, now)
+    VALUES (_replica, me, _host, _version, now, now)
     ON CONFLICT (replica_id) DO UPDATE
     SET host = excluded.host, version = excluded.version, last_seen = excluded.last_seen
     WHERE r.login = me AND r.revoked_at IS NULL;
@@ -36,8 +45,8 @@ BEGIN
         RAISE EXCEPTION 'this replica is revoked or bound to another login' USING ERRCODE = 'SA001';
     END IF;
     INSERT INTO satchel.attempt (attempt, replica_id, started_at)
-    VALUES (_hello ->> 'attempt', _replica, now) ON CONFLICT DO NOTHING;
-    PERFORM satchel.caller(_hello ->> 'attempt');
+    VALUES (_attempt, _replica, now) ON CONFLICT DO NOTHING;
+    PERFORM satchel.caller(_attempt);
     RETURN jsonb_build_object(
         'hub_id', encode(h.hub_id, 'hex'), 'protocol', h.protocol, 'schema', h.schema,
         'columns', '@columns@'::jsonb, 'now_ms', now,
@@ -60,9 +69,11 @@ BEGIN
 END
 $$;
 
--- `_without`: kind -> keys to leave out; other kinds are not looked at. One statement, so one
--- snapshot.
-CREATE FUNCTION satchel_api.digests(_attempt text, _without jsonb)
+-- Of `_kinds` only, without the rows whose kind and key stand side by side in the two other arrays.
+-- One statement, so one snapshot.
+CREATE FUNCTION satchel_api.digests(
+    _attempt text, _kinds text[], _held_kinds text[], _held_keys text[]
+)
 RETURNS TABLE (kind text, bucket integer, rows bigint, total numeric, seq bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
 DECLARE

@@ -98,10 +98,12 @@ END
 $$;
 
 -- Writers of one tenant take turns until they commit: so whoever sees change_seq N sees all below.
+-- It is the tenant's row that they lock, as no login can reach it: anybody may take an advisory
+-- lock. NO KEY, as that lets foreign keys to the row be checked: a hello or grant never waits.
 CREATE OR REPLACE FUNCTION satchel.lock_tenant(_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(1396790340, number) FROM satchel.tenant WHERE name = _tenant;
+    PERFORM FROM satchel.tenant WHERE name = _tenant FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the warehouse has no tenant %', quote_literal(_tenant)
             USING ERRCODE = 'SA001';

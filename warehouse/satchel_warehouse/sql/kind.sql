@@ -45,6 +45,7 @@ CREATE OR REPLACE FUNCTION satchel.stamp_@kind@() RETURNS trigger
 LANGUAGE plpgsql SET search_path = satchel, pg_catalog, pg_temp AS $$
 DECLARE
     was_dead boolean;
+    refused text;
     deleting boolean := current_setting('satchel.deleting', true) IS NOT DISTINCT FROM 'on';
 BEGIN
     IF TG_OP <> 'INSERT' THEN
@@ -65,9 +66,10 @@ BEGIN
     END IF;
     NEW.tenant := coalesce(NEW.tenant, 'default');
     @zeroed@
-    IF @refused@ THEN
-        RAISE EXCEPTION '@kind@ %: the hub takes no local row and no number that is not finite',
-            quote_literal(NEW.@key@) USING ERRCODE = 'SA004';
+    refused := @refused@;
+    IF refused IS NOT NULL THEN
+        RAISE EXCEPTION '@kind@ % is not for the hub: %', quote_literal(left(NEW.@key@, 80)),
+            refused USING ERRCODE = 'SA004';
     END IF;
     PERFORM satchel.lock_tenant(NEW.tenant);
     IF TG_OP = 'INSERT' THEN

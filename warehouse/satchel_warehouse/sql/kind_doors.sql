@@ -16,11 +16,13 @@ $$;
 
 -- Merges what was copied in: the highest version of each key, set-based, under the tenant's lock.
 -- Held rows are looked up by key, one by one: a plan made while a table was empty must not read it
--- from end to end for each arriving row.
+-- from end to end for each arriving row, so a plan is made each time. Under the lock no key can
+-- appear meanwhile, so new rows need no ON CONFLICT, which takes a sixth of a push.
 CREATE FUNCTION satchel_api.push_end_@kind@(_attempt text, _schema integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = satchel, pg_catalog, pg_temp
-SET work_mem = '64MB' SET jit = off SET enable_seqscan = off AS $body$
+SET work_mem = '64MB' SET jit = off SET enable_seqscan = off
+SET plan_cache_mode = force_custom_plan AS $body$
 DECLARE
     me record := satchel.caller(_attempt);
     ahead constant bigint := 5::bigint * 60 * 1000 << 16;
@@ -74,21 +76,24 @@ BEGIN
         WHERE j.verdict = 'replace concurrent' AND @journaled_t@
         ON CONFLICT DO NOTHING
         RETURNING 1
-    ), stored AS (
-        INSERT INTO satchel.@kind@ AS t (tenant, @key@, @names@, extra,
+    ), added AS (
+        INSERT INTO satchel.@kind@ (tenant, @key@, @names@, extra,
             life, hlc, origin, digest, lineage, change_seq, schema_ver, received_at, pushed_by)
         SELECT me.tenant, i.@key@, @names_i@, i.extra,
             i.life, i.hlc, i.origin, i.digest, i.lineage, nextval(_changes), _schema, now,
             me.replica_id
         FROM judged j JOIN pg_temp.incoming_@kind@ i ON i.ctid = j.place
-        WHERE j.verdict IN ('new', 'replace', 'replace concurrent')
-        ON CONFLICT (tenant, @key@) DO UPDATE SET @updates@,
-            extra = excluded.extra, life = excluded.life, hlc = excluded.hlc,
-            origin = excluded.origin, digest = excluded.digest, lineage = excluded.lineage,
-            change_seq = excluded.change_seq, schema_ver = excluded.schema_ver,
-            received_at = excluded.received_at, pushed_by = excluded.pushed_by
-        WHERE (excluded.life, excluded.hlc, excluded.origin, excluded.digest)
-            > (t.life, t.hlc, t.origin, t.digest)
+        WHERE j.verdict = 'new'
+        RETURNING 1
+    ), replaced AS (
+        UPDATE satchel.@kind@ t SET @updates@, extra = i.extra,
+            life = i.life, hlc = i.hlc, origin = i.origin, digest = i.digest, lineage = i.lineage,
+            change_seq = nextval(_changes), schema_ver = _schema, received_at = now,
+            pushed_by = me.replica_id
+        FROM judged j JOIN pg_temp.incoming_@kind@ i ON i.ctid = j.place
+        WHERE j.verdict IN ('replace', 'replace concurrent')
+            AND t.tenant = me.tenant AND t.@key@ = j.key
+            AND (i.life, i.hlc, i.origin, i.digest) > (t.life, t.hlc, t.origin, t.digest)
         RETURNING 1
     )
     SELECT jsonb_build_object(
@@ -100,7 +105,7 @@ BEGIN
             'refused', coalesce(jsonb_agg(jsonb_build_array(key, verdict, coalesce(invalid, '')))
                 FILTER (WHERE verdict IN ('future', 'invalid')), '[]')),
         count(*) FILTER (WHERE verdict IN ('new', 'replace', 'replace concurrent')),
-        (SELECT count(*) FROM stored)
+        (SELECT count(*) FROM added) + (SELECT count(*) FROM replaced)
     INTO answer, expected, written FROM judged;
     PERFORM set_config('satchel.door', '', true);
     IF written <> expected THEN
