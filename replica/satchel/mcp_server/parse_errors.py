@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -32,7 +31,7 @@ class Answered:
         """The next message. Raises anyio.EndOfStream."""
         while True:
             item: SessionMessage | Exception = await self._read.receive()
-            if not isinstance(item, ValidationError):
+            if not isinstance(item, Exception):
                 return item
             await self._answer(item)
 
@@ -60,9 +59,9 @@ class Answered:
     ) -> None:
         await self.aclose()
 
-    async def _answer(self, error: ValidationError) -> None:
-        first = error.errors(include_url=False, include_context=False)[0]
-        not_json = first["type"] == "json_invalid"
+    async def _answer(self, error: Exception) -> None:
+        first = _first(error)
+        not_json = first.get("type") == "json_invalid"
         if not_json and not str(first["input"]).strip():
             return  # a blank line
         told = types.ErrorData(
@@ -71,3 +70,9 @@ class Answered:
         )
         answer = types.JSONRPCError(jsonrpc="2.0", id=None, error=told)
         await self._write.send(SessionMessage(answer))
+
+
+def _first(error: Exception) -> dict[str, Any]:
+    """What the SDK's validator (pydantic) says first; its errors are known by what they offer."""
+    errors: list[Any] = getattr(error, "errors", list)()
+    return dict(errors[0]) if errors else {}
