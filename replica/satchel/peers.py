@@ -109,34 +109,38 @@ def clock_offset_ms(settings: Settings) -> int:
 
 def warehouse_init(settings: Settings) -> dict[str, Any]:
     """Make roles, schemas and functions in the database that the admin DSN names."""
+    dsn = admin_dsn(settings)
     from satchel_warehouse import admin
 
-    return _status(admin.init(admin_dsn(settings), policy=settings.network_policy()))
+    return _status(admin.init(dsn, policy=settings.network_policy()))
 
 
 def warehouse_migrate(settings: Settings) -> dict[str, Any]:
     """Bring the warehouse to this version."""
+    dsn = admin_dsn(settings)
     from satchel_warehouse import admin
 
-    return _status(admin.migrate(admin_dsn(settings), policy=settings.network_policy()))
+    return _status(admin.migrate(dsn, policy=settings.network_policy()))
 
 
 def warehouse_status(settings: Settings) -> dict[str, Any]:
     """The warehouse's version, rows by kind and machines."""
+    dsn = admin_dsn(settings)
     from satchel_warehouse import admin
 
-    return _status(admin.status(admin_dsn(settings), policy=settings.network_policy()))
+    return _status(admin.status(dsn, policy=settings.network_policy()))
 
 
 def warehouse_grant(
     settings: Settings, name: str, *, password_file: Path | None = None
 ) -> dict[str, Any]:
     """Make a login for replicas. Its password is read from a file, or made up and told once."""
+    dsn = admin_dsn(settings)
     from satchel_warehouse import admin
 
     given = _password(password_file) if password_file else None
     policy = settings.network_policy()
-    grant = admin.grant_replica(admin_dsn(settings), name, password=given, policy=policy)
+    grant = admin.grant_replica(dsn, name, password=given, policy=policy)
     told = {} if given else {"password": grant.password}
     return {"login": grant.login, "tenant": grant.tenant, **told}
 
@@ -163,30 +167,29 @@ def embedded_warehouse(folder: Path) -> Iterator[str]:
 
 def hub_of(settings: Settings) -> WarehouseHub:
     """The warehouse that the settings name; it connects when first used."""
-    settings.require_built()
-    if not settings.warehouse_dsn:
-        raise ConfigInvalid(
-            "no warehouse is configured",
-            hint='name it: SATCHEL_WAREHOUSE_DSN, or [warehouse] dsn = "postgresql://…"',
-            field="warehouse.dsn",
-        )
-    _need_warehouse()
+    dsn = _named(settings, settings.warehouse_dsn, "dsn", "no warehouse is configured")
     from satchel_warehouse.endpoint import WarehouseHub
 
-    return WarehouseHub(settings.warehouse_dsn, policy=settings.network_policy())
+    return WarehouseHub(dsn, policy=settings.network_policy())
 
 
 def admin_dsn(settings: Settings) -> str:
     """The DSN of the warehouse's owner. Raises ConfigInvalid when none is named."""
+    given = settings.warehouse_admin_dsn
+    return _named(settings, given, "admin_dsn", "no administrator's DSN is configured")
+
+
+def _named(settings: Settings, dsn: str | None, key: str, missing: str) -> str:
+    """A DSN that was given, once it is known that it can be used: before any import or socket."""
     settings.require_built()
-    if not settings.warehouse_admin_dsn:
+    if not dsn:
         raise ConfigInvalid(
-            "no administrator's DSN is configured",
-            hint="name it: SATCHEL_WAREHOUSE_ADMIN_DSN, or admin_dsn in [warehouse]",
-            field="warehouse.admin_dsn",
+            missing,
+            hint=f"name it: SATCHEL_WAREHOUSE_{key.upper()}, or `{key}` in [warehouse]",
+            field=f"warehouse.{key}",
         )
     _need_warehouse()
-    return settings.warehouse_admin_dsn
+    return dsn
 
 
 @contextmanager

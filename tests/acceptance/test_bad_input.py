@@ -137,6 +137,7 @@ class TestHomesThatCannotBeUsed:
     def test_a_folder_that_cannot_be_written(self, satchel: Command, arguments: list[str]) -> None:
         home = "/proc/satchel-home"
         refused(satchel(*arguments, SATCHEL_HOME=home), 1, "store_unusable", home)
+        assert not Path(home).exists()
 
     def test_a_file_that_is_no_database(
         self, satchel: Command, home: Path, replica_bytes: Bytes, arguments: list[str]

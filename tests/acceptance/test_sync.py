@@ -143,6 +143,28 @@ def test_a_login_that_is_not_there_is_no_passing_trouble(
     refused(satchel("sync", SATCHEL_WAREHOUSE_DSN=strange), 4, "hub_refused")
 
 
+WITHOUT_WAREHOUSE = """
+import sys
+sys.modules["psycopg"] = None
+from satchel.cli.main import run
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize("command", [["sync"], ["warehouse", "status"], ["warehouse", "init"]])
+def test_without_the_warehouse_extra_the_advice_is_to_install_it(
+    env: Callable[..., dict[str, str]], command: list[str]
+) -> None:
+    dsn = "postgresql://u@/x"
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_WAREHOUSE, *command], capture_output=True, text=True,
+        env=env(SATCHEL_WAREHOUSE_DSN=dsn, SATCHEL_WAREHOUSE_ADMIN_DSN=dsn), check=False,
+    )  # fmt: skip
+    error = json.loads(done.stderr.splitlines()[-1])["error"]
+    assert (done.returncode, error["code"]) == (1, "engine_unavailable"), done.stderr
+    assert "satchel[warehouse]" in error["hint"]
+
+
 def test_a_database_that_is_no_warehouse(satchel: Command, cluster: str) -> None:
     with fresh_database(cluster) as dsn:
         refused(satchel("sync", SATCHEL_WAREHOUSE_DSN=dsn), 13, "warehouse_not_migrated")

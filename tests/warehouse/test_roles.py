@@ -307,7 +307,8 @@ def test_an_administrator_who_is_no_superuser_can_make_a_warehouse(cluster: str)
             login = admin.grant_replica(mine, name + "_replica").login
             hub = WarehouseHub(conninfo.make_conninfo(dsn, user=login))
             with hub:
-                hub.hello(hello_of(1, "attempt"))
+                welcome = hub.hello(hello_of(1, "attempt"))
+            assert welcome.hub_id.hex() == admin.status(mine).hub_id
             with psycopg.connect(dsn, autocommit=True) as db:
                 db.execute(f"DROP OWNED BY {login} CASCADE".encode())
                 db.execute(f"DROP ROLE {login}".encode())

@@ -150,7 +150,8 @@ def test_a_folder_is_served_once(folder: Path) -> None:
 def test_a_half_made_cluster_is_made_again(folder: Path) -> None:
     (folder / ".making" / "base").mkdir(parents=True)
     served = start(folder).ready()
-    admin.init(served["dsn"])
+    assert admin.init(served["dsn"]).revision == "0001"
+    assert not (folder / ".making").exists()
 
 
 def test_a_folder_with_other_files_is_left_alone(folder: Path) -> None:
