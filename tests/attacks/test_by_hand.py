@@ -16,6 +16,7 @@ from satchel.memory.write import write
 from satchel.store import rows
 from satchel_sync.tables import MEMORY, Memory
 
+NUMBERS = [c.name for c in MEMORY.columns if c.tag in ("i", "r") and c.name != "local"]
 NO_TEXT = "UPDATE memory SET content = CAST(x'61EDA080' AS TEXT) WHERE id = 'x'"
 
 
@@ -44,6 +45,21 @@ def test_a_row_that_is_no_text_hides_no_other(fleet: Fleet) -> None:
         db.execute("UPDATE memory SET title = CAST(x'61EDA080' AS TEXT) WHERE id = 'x'")
     assert len(read.list_memories(a.replica)["items"]) == 2
     assert len(search(a.replica, "zebra").hits) == 2
+
+
+@pytest.mark.parametrize("column", NUMBERS)
+def test_a_number_that_is_none_hides_no_other_row(fleet: Fleet, column: str) -> None:
+    a = fleet.machine("a")
+    a.put("x", "zebra one")
+    a.put("y", "zebra two")
+    with a.store.write() as db:
+        db.execute(f"UPDATE memory SET {column} = 'abc' WHERE id = 'x'")
+    assert len(read.list_memories(a.replica, superseded=True)["items"]) == 2
+    assert "y" in [hit.id for hit in search(a.replica, "zebra").hits]
+    report = a.sync()
+    assert (report["exit"], report["kinds"]["memory"]["accepted"]) == (11, 1)
+    assert a.sql("SELECT key, column FROM quarantine") == [("x", column)]
+    assert a.sql(f"SELECT {column} FROM memory WHERE id = 'x'") == [("abc",)]
 
 
 @pytest.mark.parametrize("deleted", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from satchel.errors import AmbiguousId, InvalidInput, NotFound, Refused
@@ -29,9 +30,22 @@ def columns(table: Table, alias: str = "t") -> str:
 
 
 def build(row: type[RowT], values: tuple[Any, ...]) -> RowT:
-    """The dataclass of a row selected with `columns`."""
+    """The dataclass of a row selected with `columns`.
+
+    SQLite lets a write by hand put anything into a column of numbers; what is none shows as NULL
+    here, stays in the file as it is, and is named by the quarantine once a sync meets it.
+    """
     table = TABLE_OF[row]
-    return row(**dict(zip((table.key, *table.names), values, strict=True)))
+    fields = dict(zip((table.key, *table.names), values, strict=True))
+    for name in _numbers(table):
+        if not isinstance(fields[name], int | float):
+            fields[name] = None
+    return row(**fields)
+
+
+@cache
+def _numbers(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns if column.tag in ("i", "r"))
 
 
 def select(
