@@ -1,0 +1,1 @@
+//! Texts to vectors with BERT and XLM-RoBERTa models, on the CPU.

@@ -1,0 +1,1 @@
+//! The scoring rule: signals to scores, order and diversity.
