@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 
 def content_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes as 64 hex digits. Raises OSError when it cannot be read."""
+    import hashlib  # it loads OpenSSL; most who import this folder want random bytes only
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,35 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from satchel_sync.row import Row, Version
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables.kinds import Value
 
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A row's stamp and the versions that it builds on (space-separated `Stamp.hex()`)."""
-
-    stamp: Stamp
-    lineage: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row in one version.
-
-    `values` are the table's data columns in their order, with `extra` last; a tombstone has only
-    NULLs there.
-    """
-
-    key: str
-    stamp: Stamp
-    lineage: str
-    values: tuple[Value, ...]
-
-    @property
-    def version(self) -> Version:
-        """The row without its content."""
-        return Version(self.stamp, self.lineage)
+__all__ = [
+    "Applied",
+    "Batch",
+    "Digest",
+    "Hello",
+    "Loser",
+    "Manifest",
+    "Page",
+    "PushAnswer",
+    "Refusal",
+    "Row",
+    "Rows",
+    "Settled",
+    "Version",
+    "Welcome",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from satchel_sync.changes import Row
 from satchel_sync.clock import HLC_MAX
 from satchel_sync.limits import KEY_BYTES_MAX
+from satchel_sync.row import Row
 from satchel_sync.stamp import GENERATION, INT64_MAX, LINEAGE_MAX, SCRUBBED, Stamp, lineage_of
 from satchel_sync.tables import Table
 

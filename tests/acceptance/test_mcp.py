@@ -141,19 +141,18 @@ async def test_the_caller_is_the_configured_agent_else_the_client(connect: Conne
         assert (item["agent_id"], item["scope"]) == ("some-client", "agent")
 
 
-@pytest.mark.parametrize("client", ["", "  ", "\u200b", "\x07", "\u2028", "\xa0", "\ufeff\t"])
 async def test_a_client_without_a_name_is_an_agent_and_not_the_operator(
-    connect: Connect, client: str
+    connect: Connect, satchel: Callable[..., Any]
 ) -> None:
-    async with connect("--agent", "ann") as session:
-        key = (await answer(session, "memory_write", text="a zebra of ann's"))["id"]
-    async with connect(client=client) as session:
+    """One such name through the whole door; `tests/doors/test_session.py` has them all."""
+    key = satchel("write", "a zebra of ann's", "--agent", "ann").json["id"]
+    async with connect(client="\u200b") as session:
         assert (await answer(session, "memory_search", query="zebra"))["hits"] == []
         assert (await answer(session, "memory_get", ids=[key]))["missing"] == [key]
         own = (await answer(session, "memory_write", text="nobody's zebra"))["id"]
         item = (await answer(session, "memory_get", ids=[own]))["items"][0]
         assert (item["agent_id"], item["scope"]) == ("unnamed", "agent")
-    async with connect(client=client, SATCHEL_AGENT_ROLE="operator") as session:
+    async with connect(client="\u200b", SATCHEL_AGENT_ROLE="operator") as session:
         assert (await answer(session, "memory_get", ids=[key]))["missing"] == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.cli.command import GLOBAL_NAMES
+from satchel.cli.options import GLOBAL_NAMES
 from satchel.errors import ConfigInvalid, ConfirmationNeeded, InvalidInput, UnknownArgument
 from satchel.mcp_server.listing import listed
 from satchel.tools import catalog

@@ -174,7 +174,10 @@ FORMS = st.sampled_from(
 def test_whatever_the_password_no_piece_of_it_is_shown(
     form: str, pieces: list[str], between: str
 ) -> None:
+    if between == "@" and form in ("postgresql://u:{}", "postgresql://u:{}/db"):
+        pieces = [*pieces[:-1], "localhost"]  # to libpq too, what is behind the last @ is a host
     dsn = form.format(between.join(pieces))
+    pieces = [piece for piece in pieces if piece != "localhost"]
     settings = config.load(environ={"SATCHEL_HOME": "/nowhere", "SATCHEL_WAREHOUSE_DSN": dsn})
 
     shown = str(config.show(settings)) + repr(settings) + repr(settings.sourced)

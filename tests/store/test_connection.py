@@ -16,7 +16,7 @@ import pytest
 from hand import Hand
 
 from satchel.errors import SatchelError, StoreBusy, StoreNewer, StoreUnusable
-from satchel.store import migrate, rows, triggers
+from satchel.store import current, migrate, rows, triggers
 from satchel.store.connection import Store
 from satchel_sync.tables import MEMORY, Memory
 
@@ -233,14 +233,21 @@ def test_the_stores_clock_rules_the_stamps(path: Path) -> None:
     assert stamps == [(1_000 << 16,), ((1_000 << 16) + 1,)]
 
 
+def add_migration(patch: pytest.MonkeyPatch, script: str) -> None:
+    """This program as the next one will be, with one migration more."""
+    first = migrate.latest()
+    added = (*migrate.scripts(), (first + 1, script))
+    patch.setattr(migrate, "scripts", lambda: added)
+    patch.setattr(current, "SCHEMA", first + 1)
+
+
 def test_a_migration_is_backed_up_and_its_triggers_are_renewed(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store.open(path) as store, store.write() as db:
         rows.insert(db, Memory(id="m1", content="kept"))
     first = migrate.latest()
-    added = (*migrate.scripts(), (first + 1, "CREATE TABLE later(id);"))
-    monkeypatch.setattr(migrate, "scripts", lambda: added)
+    add_migration(monkeypatch, "CREATE TABLE later(id);")
     with Store.open(path) as store, store.read() as db:
         assert db.execute("PRAGMA user_version").get == first + 1
         assert db.execute("SELECT count(*) FROM later").get == 0
@@ -257,9 +264,8 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     Store.open(path).close()
     first = migrate.latest()
-    added = (*migrate.scripts(), (first + 1, "CREATE TABLE later(id); SELECT * FROM nowhere;"))
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "scripts", lambda: added)
+        add_migration(patch, "CREATE TABLE later(id); SELECT * FROM nowhere;")
         with pytest.raises(apsw.SQLError, match="nowhere"):
             Store.open(path)
     with Store.open(path) as store, store.read() as db:
@@ -272,8 +278,7 @@ def test_a_backup_that_cannot_be_made_stops_the_migration(
 ) -> None:
     Store.open(path).close()
     (path.parent / "backups").write_text("in the way")
-    added = (*migrate.scripts(), (migrate.latest() + 1, "CREATE TABLE later(id);"))
-    monkeypatch.setattr(migrate, "scripts", lambda: added)
+    add_migration(monkeypatch, "CREATE TABLE later(id);")
     with pytest.raises(StoreUnusable, match="was not migrated"):
         Store.open(path)
 

@@ -6,13 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import sleep
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg import conninfo, pq
-from sqlalchemy import Connection as SqlConnection
-from sqlalchemy import create_engine
-from sqlalchemy.pool import StaticPool
 
 from satchel_crypto import network, random_bytes
 from satchel_crypto.network import Policy, Rule, Target
@@ -23,6 +20,9 @@ from satchel_warehouse.errors import (
     WarehouseUnreachable,
     translate,
 )
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection as SqlConnection
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
@@ -61,6 +61,9 @@ def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
 @contextmanager
 def sqlalchemy(connection: Connection) -> Iterator[SqlConnection]:
     """A SQLAlchemy connection over an open one, in one transaction (for alembic and metadata)."""
+    from sqlalchemy import create_engine  # 0.2 s, and a sync does without it
+    from sqlalchemy.pool import StaticPool
+
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool
     )

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from satchel.cli.door import Door, Globals
+from satchel.cli.options import GLOBAL_NAMES, GLOBAL_OPTIONS, flag
 from satchel.errors import UnknownArgument, did_you_mean
 
 Function = Callable[..., Any]
@@ -20,8 +21,7 @@ Loader = Callable[[], Any]
 
 def _global(name: str, metavar: str | None, help: str) -> inspect.Parameter:  # noqa: A002
     """A global option; without a metavar it is a flag."""
-    flag = f"--{name.replace('_', '-')}"
-    option = typer.Option(flag, help=help, metavar=metavar, show_default=False)
+    option = typer.Option(flag(name), help=help, metavar=metavar, show_default=False)
     kind: Any = str if metavar else bool
     return _parameter(name, Annotated[kind | None, option], None)
 
@@ -31,16 +31,7 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 
-GLOBAL_PARAMETERS = (
-    _global("home", "PATH", "The replica's folder"),
-    _global("agent", "ID", "Who asks; without it the operator does"),
-    _global("user", "ID", "The user that rows are about"),
-    _global("json", None, "Answer in JSON, also at a terminal"),
-    _global("quiet", None, "No remarks on stderr"),
-    _global("verbose", None, "Tracebacks of unexpected errors"),
-    _global("no_color", None, "No colour"),
-)
-GLOBAL_NAMES = frozenset(one.name for one in GLOBAL_PARAMETERS)
+GLOBAL_PARAMETERS = tuple(_global(*one) for one in GLOBAL_OPTIONS)
 
 
 class LazyGroup(TyperGroup):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
 from typing import Any
 
 from satchel.errors import did_you_mean, explain, is_typed
@@ -17,6 +16,8 @@ def report(error: Exception, *, as_json: bool, verbose: bool) -> int:
         return 2
     usage = _is_usage(error) and not is_typed(error)
     if verbose and not usage and not is_typed(error):
+        import traceback
+
         traceback.print_exception(error)
     shown, exit_code = (_usage(error), 2) if usage else explain(error)
     if as_json:
@@ -24,6 +25,11 @@ def report(error: Exception, *, as_json: bool, verbose: bool) -> int:
     else:
         _print_line(shown)
     return exit_code
+
+
+def is_abort(error: BaseException) -> bool:
+    """Whether a prompt was answered with Ctrl-C or Ctrl-D."""
+    return type(error).__name__ == "Abort"
 
 
 def _is_usage(error: BaseException) -> bool:

@@ -1,25 +1,18 @@
-"""`satchel`: the global options, the nouns, and what an exit looks like. Start reading at `run`."""
+"""`satchel`: what a process of it does, and what an exit looks like. Start reading at `run`."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Annotated, Any, NoReturn, TextIO
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
 
-import typer
-
-from satchel import __version__
-from satchel.cli.command import GLOBAL_NAMES, GLOBAL_PARAMETERS, Loader, group, lazy, plainly_parsed
-from satchel.cli.door import Globals, ReaderGone
-from satchel.cli.failures import report
+from satchel.cli import quick
+from satchel.cli.door import ReaderGone
+from satchel.cli.failures import is_abort, report
+from satchel.cli.options import VERSION
 from satchel.errors import OutputFailed
-from satchel.tools import catalog
-from satchel.tools.tool import Tool
 
-HELP = "A memory for agents that lives on this machine and reconciles with a warehouse."
 INTERRUPTED = 130
 
 
@@ -29,82 +22,35 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
     _stand_in_for_closed()
     _speak_utf8()
     try:
-        exit_code = _root()(args=given, prog_name="satchel", standalone_mode=False)
+        exit_code = _done(given)
         _flush()
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         exit_code = INTERRUPTED
     except (ReaderGone, BrokenPipeError):
         exit_code = _quiet_pipe()
     except Exception as error:  # noqa: BLE001 (the last door: each error is shown with its code)
-        as_json = "--json" in given or not sys.stdout.isatty()
-        error = _drop_unwritten(error)
-        exit_code = report(error, as_json=as_json, verbose="--verbose" in given)
+        exit_code = _failed(error, given)
     sys.exit(exit_code if isinstance(exit_code, int) else 0)
 
 
-# ---- the tree of commands -----------------------------------------------------------------------
+def _done(given: Sequence[str]) -> object:
+    """Do what the words say; the exit code, or anything else for 0."""
+    if list(given) == ["--version"]:
+        sys.stdout.write(VERSION)
+        return 0
+    call = quick.read(given)
+    if call is not None:
+        return call.run()
+    from satchel.cli.tree import root
+
+    return root()(args=list(given), prog_name="satchel", standalone_mode=False)
 
 
-def _root() -> Any:
-    app = typer.Typer(cls=lazy(_loaders), rich_markup_mode=None, add_completion=False)
-    app.callback(help=HELP, no_args_is_help=True)(_root_callback())
-    return plainly_parsed(typer.main.get_command(app))
-
-
-def _loaders() -> dict[str, Loader]:
-    return {
-        "write": lambda: _tool(catalog.in_module("memory", "memory_write")),
-        "search": lambda: _tool(catalog.in_module("search", "memory_search")),
-        "sync": _written("sync_command"),
-        "doctor": _written("doctor_command"),
-        "demo": _written("demo_command"),
-        **{noun: _noun(noun) for noun in catalog.MODULES},
-        "warehouse": _written("warehouse_command"),
-        "mcp": _written("mcp_command"),
-        "config": _written("config_command"),
-        "completion": _written("completion_command"),
-    }
-
-
-def _written(module: str) -> Loader:
-    """A hand-written command: each module of that kind has `make() -> click command`."""
-    return lambda: importlib.import_module(f"satchel.cli.{module}").make()
-
-
-def _tool(tool: Tool) -> Any:
-    from satchel.cli.tool_command import tool_command
-
-    return tool_command(tool)
-
-
-def _noun(noun: str) -> Loader:
-    def verbs() -> dict[str, Loader]:
-        return {verb: partial(_tool, tool) for verb, tool in catalog.of_noun(noun).items()}
-
-    return lambda: group(noun, catalog.NOUN_HELP[noun], verbs)
-
-
-def _root_callback() -> Callable[..., None]:
-    import inspect
-
-    def options(ctx: typer.Context, version: bool, **given: Any) -> None:
-        ctx.obj = Globals(**{name: given[name] for name in GLOBAL_NAMES})
-
-    option = typer.Option("--version", is_eager=True, callback=_print_version, help="The version")
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [
-        inspect.Parameter("ctx", keyword, annotation=typer.Context),
-        inspect.Parameter("version", keyword, annotation=Annotated[bool, option], default=False),
-    ]
-    options.__signature__ = inspect.Signature([*own, *GLOBAL_PARAMETERS])  # type: ignore[attr-defined]
-    options.__annotations__ = {}
-    return options
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        sys.stdout.write(f"satchel {__version__}\n")
-        raise typer.Exit(0)
+def _failed(error: Exception, given: Sequence[str]) -> int:
+    if is_abort(error):
+        return INTERRUPTED
+    as_json = "--json" in given or not sys.stdout.isatty()
+    return report(_drop_unwritten(error), as_json=as_json, verbose="--verbose" in given)
 
 
 # ---- streams ------------------------------------------------------------------------------------

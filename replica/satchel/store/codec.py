@@ -9,17 +9,10 @@ from typing import Any
 
 import apsw
 
-from satchel_sync.changes import Row
+from satchel.store.sql import row_columns
+from satchel_sync.row import Row
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import EXTRA, Table, Value
-
-
-@cache
-def row_columns(table: Table, alias: str = "") -> str:
-    """The columns that `row_of` reads, in its order."""
-    prefix = f"{alias}." if alias else ""
-    names = (table.key, "life", "hlc", "origin", "digest", "lineage", *table.names, EXTRA)
-    return ", ".join(prefix + name for name in names)
+from satchel_sync.tables import Table, Value
 
 
 def row_of(found: Sequence[Any]) -> Row:

@@ -9,14 +9,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import apsw
 
 from satchel.errors import SatchelError, StoreBusy, StoreUnusable
-from satchel.store import identity, migrate, seal
+from satchel.store import current, identity
 from satchel_crypto import random_bytes
-from satchel_sync.ports import Clock
+
+if TYPE_CHECKING:
+    from satchel_sync.ports import Clock
 
 BUSY_TIMEOUT_MS = 30_000
 BUSY_SLEEP_MS_MAX = 8
@@ -125,6 +127,8 @@ class Store:
         for longer than the busy timeout, StoreUnusable when the disk fails, RuntimeError when this
         thread is in a transaction already.
         """
+        from satchel.store import seal  # it reads every kind; who only reads needs none of it
+
         db = self._db()
         if _in_transaction(db):
             raise RuntimeError("a write inside another transaction of this thread")
@@ -148,6 +152,8 @@ class Store:
 
     def seal(self) -> None:
         """Seal what was written by hand, if there is anything; a reader needs it for history."""
+        from satchel.store import seal
+
         with self.read() as db:
             waits = seal.waits(db)
         if waits and not _in_transaction(db):
@@ -178,22 +184,30 @@ class Store:
         deadline = self._deadline()
         while True:
             try:
-                migrate.check(db, self.path)
-                _use_wal(db, self.path)
-                for pragma in (
-                    f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
-                    f"cache_size = -{CACHE_KIB}",
-                    "temp_store = MEMORY",
-                    "recursive_triggers = 0",
-                ):
-                    db.execute(f"PRAGMA {pragma}")
-                migrate.migrate(db, self.path)
+                if current.is_current(db):
+                    self._settle(db)
+                else:
+                    from satchel.store import migrate  # it reads every kind, its triggers, the SQL
+
+                    migrate.check(db, self.path)
+                    self._settle(db)
+                    migrate.migrate(db, self.path)
                 return
             except apsw.BusyError as error:
                 # Switching to WAL and recovering it report BUSY without asking the handler.
                 if time.monotonic() > deadline:
                     raise _busy(self.path) from error
                 time.sleep(_jitter_s())
+
+    def _settle(self, db: apsw.Connection) -> None:
+        _use_wal(db, self.path)
+        for pragma in (
+            f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
+            f"cache_size = -{CACHE_KIB}",
+            "temp_store = MEMORY",
+            "recursive_triggers = 0",
+        ):
+            db.execute(f"PRAGMA {pragma}")
 
     def _deadline(self) -> float:
         return time.monotonic() + self._busy_timeout_ms / 1000

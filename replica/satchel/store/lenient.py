@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from satchel.store.codec import row_columns
+from satchel.store.sql import row_columns
 from satchel_sync.tables import Table
 
 

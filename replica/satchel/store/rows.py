@@ -15,16 +15,15 @@ from satchel.store.codec import upsert
 from satchel.store.lenient import read_columns
 from satchel.store.sql import alive
 from satchel_crypto import random_bytes
-from satchel_sync.changes import Row
 from satchel_sync.digest import row_digest
+from satchel_sync.row import Row
 from satchel_sync.stamp import CREATED, Stamp
-from satchel_sync.tables import TABLES, Table, Value
+from satchel_sync.tables import Table, Value, table_of
 
 SHORT_ID_DIGITS_MIN = 8
 CANDIDATES_MAX = 8
 LOWEST_HLC = 1
 """The stamp of a row in the lowest version: it tells no time."""
-BY_ROW = {table.row: table for table in TABLES}
 _GROUPS = (8, 12, 16, 20)
 _HEX = frozenset("0123456789abcdef")
 
@@ -48,7 +47,7 @@ def insert(db: apsw.Connection, row: object) -> None:
 
     Raises Conflict when a living row has the key.
     """
-    table = BY_ROW[type(row)]
+    table = table_of(type(row))
     key = getattr(row, table.key)
     held = db.execute(f"SELECT {alive()} FROM {table.name} WHERE {table.key} = ?", (key,)).get
     if held:
@@ -61,7 +60,7 @@ def insert_lowest(db: apsw.Connection, row: object) -> None:
 
     Machines that add the same row so hold the same version. Raises Conflict where the key is known.
     """
-    table = BY_ROW[type(row)]
+    table = table_of(type(row))
     key = getattr(row, table.key)
     if db.execute(f"SELECT 1 FROM {table.name} WHERE {table.key} = ?", (key,)).get:
         raise Conflict(f"{table.name} {key} exists already", field=table.key)

@@ -16,7 +16,10 @@ from satchel.store.lenient import plain, read_row, read_value
 from satchel.store.outbox import UNSENDABLE
 from satchel_sync.digest import derived_id, row_digest
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import BY_NAME, HISTORY, MEMORY, TABLES, Table
+from satchel_sync.tables import BY_NAME, KINDS, Table
+
+PENDING = "history_pending"
+"""The table of changes that are no history rows yet."""
 
 
 def seal(db: apsw.Connection, now_ms: int) -> None:
@@ -24,25 +27,29 @@ def seal(db: apsw.Connection, now_ms: int) -> None:
 
     Needs a write transaction with capture on.
     """
-    if not waits(db):
+    waiting = [name for (name,) in db.execute(_waiting())]
+    if not waiting:
         return
-    for table in TABLES:
-        if table is not HISTORY:
-            _seal_table(db, table, now_ms)
-    if db.execute("SELECT EXISTS (SELECT 1 FROM history_pending)").get:
+    for kind in waiting:
+        if kind not in (PENDING, "history"):
+            _seal_table(db, BY_NAME[kind], now_ms)
+    if PENDING in waiting:
         _write_history(db)
-    _seal_table(db, HISTORY, now_ms)
+    _seal_table(db, BY_NAME["history"], now_ms)
 
 
 def waits(db: apsw.Connection) -> bool:
     """Whether there is anything to seal."""
-    return bool(db.execute(_waiting()).get)
+    return db.execute(_waiting()).get is not None
 
 
 @cache
 def _waiting() -> str:
-    unsealed = [f"EXISTS (SELECT 1 FROM {table.name} WHERE digest IS NULL)" for table in TABLES]
-    return f"SELECT EXISTS (SELECT 1 FROM history_pending) OR {' OR '.join(unsealed)}"
+    """The kinds with unsealed rows, and `PENDING`."""
+    unsealed = [f"EXISTS (SELECT 1 FROM {kind} WHERE digest IS NULL)" for kind in KINDS]
+    pending = f"EXISTS (SELECT 1 FROM {PENDING})"
+    wheres = zip((*KINDS, PENDING), (*unsealed, pending), strict=True)
+    return " UNION ALL ".join(f"SELECT '{name}' WHERE {where}" for name, where in wheres)
 
 
 def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
@@ -54,7 +61,7 @@ def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
             f"UPDATE {table.name} SET digest = ? WHERE row = ?",
             (digest_of(table, key, values), row),
         )
-        if table is MEMORY:
+        if table.name == "memory":
             queue_embedding(db, key, now_ms)
 
 

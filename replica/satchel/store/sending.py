@@ -8,7 +8,8 @@ from typing import Any
 import apsw
 
 from satchel.store import lenient, outbox, quarantine
-from satchel.store.codec import row_columns, row_of
+from satchel.store.codec import row_of
+from satchel.store.sql import row_columns
 from satchel_sync.changes import Batch, Row
 from satchel_sync.limits import PUSH_BYTES_MAX, PUSH_ROWS_MAX
 from satchel_sync.tables import Table

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from satchel_sync.stamp import INT64_MAX
+from satchel_sync.tables import EXTRA, Table
 
 ALIVE = f"((({{t}}life >> 16) & 1) = 1 AND {{t}}life < {INT64_MAX})"
 """Whether a row is neither deleted nor scrubbed; `.format(t="")` or `.format(t="m.")`."""
@@ -25,3 +28,11 @@ def version_hex(prefix: str) -> str:
         f"printf('%016x%016x', {prefix}life, {prefix}hlc)"
         f" || lower(hex({prefix}origin) || hex({prefix}digest))"
     )
+
+
+@cache
+def row_columns(table: Table, alias: str = "") -> str:
+    """The columns that `codec.row_of` reads, in its order."""
+    prefix = f"{alias}." if alias else ""
+    names = (table.key, "life", "hlc", "origin", "digest", "lineage", *table.names, EXTRA)
+    return ", ".join(prefix + name for name in names)

@@ -30,6 +30,12 @@ NOUN_HELP: Mapping[str, str] = {
     "session": "Stretches of work that agents share",
 }
 
+SHORT: Mapping[str, tuple[str, str]] = {
+    "write": ("memory", "memory_write"),
+    "search": ("search", "memory_search"),
+}
+"""The commands of every day without their noun: module and tool."""
+
 CORE = (
     "memory_write",
     "memory_search",
@@ -63,6 +69,16 @@ def of_noun(noun: str) -> Mapping[str, Tool]:
                 raise ValueError(f"two tools are named {value.name}")
             found[value.verb] = value
     return found
+
+
+def of_verb(noun: str, verb: str) -> Tool | None:
+    """One tool, or None; the modules of the noun are read up to the one that has it."""
+    name = f"{noun}_{verb}"
+    for module in MODULES[noun]:
+        found = getattr(importlib.import_module(f"satchel.tools.{module}"), name, None)
+        if isinstance(found, Tool):
+            return found
+    return None
 
 
 def in_module(module: str, name: str) -> Tool:
