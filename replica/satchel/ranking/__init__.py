@@ -1,14 +1,16 @@
 """Ranking: one contract, a pure and a native engine with the same numbers, chosen once."""
 
-import logging
-from typing import Literal
+from __future__ import annotations
 
-from satchel.ranking import pure
+import sys
+from typing import TYPE_CHECKING, Literal
+
 from satchel.ranking.contract import CONTRACT, EngineName, Ranking, RankingUnavailable
 
-__all__ = ["Ranking", "RankingUnavailable", "choose", "engine_name", "native_refusal"]
+if TYPE_CHECKING:
+    from logging import Logger
 
-_log = logging.getLogger(__name__)
+__all__ = ["Ranking", "RankingUnavailable", "choose", "engine_name", "native_refusal"]
 
 
 def choose(engine: Literal["auto", "pure", "native"]) -> Ranking:
@@ -17,7 +19,7 @@ def choose(engine: Literal["auto", "pure", "native"]) -> Ranking:
     Raises `RankingUnavailable` when `native` was demanded and can't be used.
     """
     if engine == "pure":
-        return pure
+        return _load_pure()
     native, refusal = _load_native()
     if native is not None:
         return native
@@ -26,18 +28,25 @@ def choose(engine: Literal["auto", "pure", "native"]) -> Ranking:
             f"the native ranking was demanded but {refusal}; run `make native`, or set "
             "`ranking.engine` to `auto` or `pure`"
         )
-    _log.info("the pure ranking is used: %s", refusal)
-    return pure
+    _log().info("the pure ranking is used: %s", refusal)
+    return _load_pure()
 
 
 def engine_name(ranking: Ranking) -> EngineName:
     """Name an engine that `choose` gave, for `satchel doctor` and test headers."""
-    return "pure" if ranking is pure else "native"
+    return "native" if ranking is sys.modules.get("satchel_native") else "pure"
 
 
 def native_refusal() -> str | None:
     """Say why the native engine can't be used here; None where it can."""
     return _load_native()[1]
+
+
+def _load_pure() -> Ranking:
+    # Not at the head of the module: a start with the native engine must not pay for its import.
+    from satchel.ranking import pure
+
+    return pure
 
 
 def _load_native() -> tuple[Ranking, None] | tuple[None, str]:
@@ -47,7 +56,7 @@ def _load_native() -> tuple[Ranking, None] | tuple[None, str]:
     except ImportError as error:
         return None, f"the package `satchel_native` can't be imported ({error})"
     if satchel_native.CONTRACT != CONTRACT:
-        _log.warning(
+        _log().warning(
             "satchel_native %s keeps ranking contract %d, this satchel needs %d: run `make native`",
             satchel_native.__version__,
             satchel_native.CONTRACT,
@@ -58,3 +67,10 @@ def _load_native() -> tuple[Ranking, None] | tuple[None, str]:
             f"{satchel_native.CONTRACT} and this satchel needs {CONTRACT}"
         )
     return satchel_native, None
+
+
+def _log() -> Logger:
+    # Not at the head of the module: its import takes longer than a search.
+    from logging import getLogger
+
+    return getLogger(__name__)
