@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, fields
@@ -13,10 +16,11 @@ from bench.corpus import Corpus
 from satchel.config import Settings
 from satchel.memory.visibility import Caller
 from satchel.replica import DATABASE_FILE, Replica
-from satchel.store.codec import row_columns
 from satchel.store.connection import CACHE_KIB, Store
+from satchel.store.sql import row_columns
 from satchel_sync.changes import Row
-from satchel_sync.tables import MEMORY, Memory
+from satchel_sync.digest import derived_id
+from satchel_sync.tables import MEMORY, Embedding, Memory
 
 FILL_ROWS = 5_000
 NAMES = ", ".join(field.name for field in fields(Memory))
@@ -44,6 +48,45 @@ def stocked(home: Path, count: int, *, seed: int = 1) -> Path:
         with store.write() as db:
             db.execute("ANALYZE")
     return home
+
+
+def with_vectors(home: Path, model_id: str, dims: int, *, seed: int = 1) -> None:
+    """Give each memory that has none a vector of this model: random numbers of length 1."""
+    draw = random.Random(seed)
+    columns = ", ".join(field.name for field in fields(Embedding))
+    marks = ", ".join("?" for _ in fields(Embedding))
+    with Store.open(home / DATABASE_FILE, durability="process") as store:
+        with store.read() as db:
+            bare = db.execute(
+                "SELECT id, content_hash FROM memory AS m WHERE content IS NOT NULL AND NOT EXISTS"
+                " (SELECT 1 FROM embedding AS e WHERE e.memory_id = m.id AND e.model = ?)",
+                (model_id,),
+            ).fetchall()
+        for start in range(0, len(bare), FILL_ROWS):
+            made = [
+                astuple(
+                    Embedding(
+                        id=derived_id(str(key), model_id, 0),
+                        memory_id=str(key),
+                        model=model_id,
+                        chunk=0,
+                        content_hash=str(content_hash),
+                        dims=dims,
+                        dtype="f32",
+                        vector=_unit(draw.randbytes(dims)),
+                    )
+                )
+                for key, content_hash in bare[start : start + FILL_ROWS]
+            ]
+            with store.write() as db:
+                db.executemany(f"INSERT INTO embedding({columns}) VALUES({marks})", made)
+                db.execute("DELETE FROM embed_queue")
+
+
+def _unit(drawn: bytes) -> bytes:
+    numbers = [byte - 127.5 for byte in drawn]
+    length = math.hypot(*numbers)
+    return array("f", [number / length for number in numbers]).tobytes()
 
 
 @contextmanager

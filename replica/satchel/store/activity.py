@@ -22,6 +22,8 @@ RECALL_KEPT_MS = DAY_MS
 """How long a caller counts as having just been given a memory."""
 BUSY_TIMEOUT_MS = 200
 """A reader waits no longer than this to leave its trace."""
+WAL_PAGES = 100
+"""Pages of the write-ahead log that go into the file at once; whoever opens it reads that many."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS read_audit (
@@ -125,6 +127,9 @@ class Activity:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            # A command reads once and ends: the disk is waited for every some reads, not at each.
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            db.wal_autocheckpoint(WAL_PAGES)
             db.execute("PRAGMA journal_mode = WAL").fetchall()
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(SCHEMA)

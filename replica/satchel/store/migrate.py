@@ -63,22 +63,22 @@ def migrate(db: apsw.Connection, path: Path) -> None:
     while (number := _number(db)) < latest():
         if _has_tables(db):
             _in_transaction(db, partial(_backup, db, path, number))
-        _in_transaction(db, partial(_step, db))
+        _in_transaction(db, partial(_advance, db))
     if db.execute("SELECT value FROM meta WHERE name = 'triggers'").get != triggers.mark():
         _in_transaction(db, partial(triggers.install, db))
 
 
-def _step(db: apsw.Connection) -> None:
-    """Run the next migration; another process may have been faster."""
+def _advance(db: apsw.Connection) -> None:
+    """Run the next migration, or in a new file all; another process may have been faster."""
     number = _number(db)
-    script = next((script for script in scripts() if script[0] > number), None)
-    if script is None:
-        return
-    db.execute(script[1])
-    identity.make(db)
-    triggers.install(db)
-    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version = {script[0]}")
+    waiting = [script for script in scripts() if script[0] > number]
+    for reached, script in waiting[: 1 if number else None]:
+        db.execute(script)
+        identity.make(db)
+        if reached == latest():
+            triggers.install(db)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {reached}")
 
 
 def _in_transaction(db: apsw.Connection, work: Callable[[], None]) -> None:

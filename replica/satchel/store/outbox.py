@@ -9,7 +9,7 @@ import apsw
 
 from satchel.store import lenient
 from satchel.store.codec import row_of
-from satchel_sync.changes import Row
+from satchel_sync.row import Row
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import EXTRA, Table, Value
 

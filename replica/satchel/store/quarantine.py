@@ -11,11 +11,11 @@ from typing import Any
 import apsw
 
 from satchel_sync import validity
-from satchel_sync.changes import Row
 from satchel_sync.digest import parse_extra, value_of
 from satchel_sync.limits import KEY_BYTES_MAX, ROW_BYTES_MAX
+from satchel_sync.row import Row
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import EMBEDDING, EXTRA, TAGS, Table
+from satchel_sync.tables import EXTRA, TAGS, Table
 
 Fault = tuple[str | None, str]
 """Column and reason of a row that cannot travel; None where all of it is at fault."""
@@ -51,7 +51,7 @@ def inspect(table: Table, key: Any, values: Sequence[Any]) -> Fault | None:
             return column.name, fault
     if fault := _extra_fault(table, values[-1]):
         return EXTRA, fault
-    if table is EMBEDDING and (fault := _vector_fault(table, values)):
+    if table.name == "embedding" and (fault := _vector_fault(table, values)):
         return "vector", fault
     size = row_bytes(key, values)
     if size > ROW_BYTES_MAX:

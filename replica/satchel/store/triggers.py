@@ -12,6 +12,7 @@ from functools import cache
 
 import apsw
 
+from satchel.store import vector_triggers
 from satchel.store.sql import WALL_MS, version_hex
 from satchel.store.withholding import WITHHELD, spread, withhold
 from satchel_sync.clock import HLC_MAX
@@ -45,7 +46,8 @@ def install(db: apsw.Connection) -> None:
 @cache
 def statements() -> tuple[str, ...]:
     """Every CREATE statement, for all tables."""
-    return (spread(), *(statement for table in TABLES for statement in of_table(table)))
+    of_tables = (statement for table in TABLES for statement in of_table(table))
+    return (spread(), *of_tables, *vector_triggers.statements())
 
 
 @cache

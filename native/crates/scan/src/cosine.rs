@@ -39,13 +39,19 @@ impl Query {
         Ok(Self { numbers, norm })
     }
 
+    /// The query as float32 numbers of length one, all zeros for a query of zeros.
+    pub fn of_length_one(&self) -> Vec<f32> {
+        let scale = |number: &f64| if self.norm == 0.0 { 0.0 } else { number / self.norm };
+        self.numbers.iter().map(|number| scale(number) as f32).collect()
+    }
+
     /// Scores every row of `matrix`, on several threads where it is large.
     ///
     /// Threads are started for this call only: a lasting pool would not survive a `fork`.
     pub fn score_rows(&self, matrix: &[u8]) -> Result<Vec<f64>, ScanError> {
         let dims = self.numbers.len();
         let row_bytes = dims * NUMBER_BYTES;
-        if matrix.len() % row_bytes != 0 {
+        if !matrix.len().is_multiple_of(row_bytes) {
             return Err(ScanError::MatrixSize { bytes: matrix.len(), dims });
         }
         let rows = matrix.len() / row_bytes;
@@ -95,6 +101,11 @@ impl Query {
         let norms = self.norm * products.of_row_with_itself.sqrt();
         Some(if norms == 0.0 { 0.0 } else { rounded(products.of_row_with_query / norms) })
     }
+}
+
+/// The square of a row's length, in the order of additions of all scores.
+pub fn products_of(row: &[u8], numbers: &[f64]) -> f64 {
+    products(row, numbers).of_row_with_itself
 }
 
 struct Products {

@@ -38,4 +38,34 @@ pub enum ScanError {
         /// The first such row.
         row: usize,
     },
+    /// A buffer of rows does not end at the end of a row.
+    #[error(
+        "`{name}` holds {bytes} bytes, which is no whole number of rows of {dims} {number} numbers"
+    )]
+    RowsSize {
+        /// The argument.
+        name: &'static str,
+        /// Length of the buffer given.
+        bytes: usize,
+        /// Numbers in a row.
+        dims: usize,
+        /// What a number is.
+        number: &'static str,
+    },
+    /// A buffer has another size than the rows demand.
+    #[error("`{name}` holds {bytes} bytes, but {expected} were expected")]
+    Size {
+        /// The argument.
+        name: &'static str,
+        /// Length of the buffer given.
+        bytes: usize,
+        /// Length that fits the rows.
+        expected: usize,
+    },
+    /// A margin is a distance.
+    #[error("`margin` must be 0 or more, got {margin}")]
+    Margin {
+        /// What was given.
+        margin: String,
+    },
 }

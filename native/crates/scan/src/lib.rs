@@ -1,14 +1,23 @@
-//! Exact search over a packed matrix of vectors: every row is scored, the best `k` are returned.
+//! Search over packed vectors: exact cosines of float32 rows, and candidates among float16 rows.
 //!
-//! The rule is the one of `satchel.ranking.pure`, number for number: both add in the same order.
+//! `cosine_top_k`, `to_halves` and `to_codes` keep the rule of `satchel.ranking.pure`, number for
+//! number: both add in the same order. `scan_halves` adds as suits the processor.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod best;
+mod candidates;
 mod cosine;
 mod error;
+mod halves;
+#[allow(unsafe_code)] // the intrinsics of each processor
+mod kernel;
+mod labels;
 mod top_k;
 
+pub use candidates::{Matrix, RESCORED_EACH, RESCORED_MIN, TWO_STAGES_FROM, scan_halves};
 pub use error::ScanError;
+pub use halves::{to_codes, to_halves};
 
 /// Finds the `k` rows of `matrix` most similar to `query` by cosine.
 ///
