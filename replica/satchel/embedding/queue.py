@@ -1,54 +1,64 @@
-"""Draining the queue: vectors for memories that were written without; can stop at any time."""
+"""Draining the queues: vectors for memories and turns that have none; can stop at any time."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from satchel.embedding import vectors
-from satchel.embedding.contract import Embedder
+from satchel.embedding import turn_vectors
+from satchel.embedding import vectors as memory_vectors
+from satchel.embedding.chunks import Piece
+from satchel.embedding.turn_vectors import Turn
 from satchel.errors import EngineUnavailable
-from satchel.memory.limits import DRAIN_MEMORIES
+from satchel.memory.limits import DRAIN_TEXTS
 from satchel.memory.lookup import build, columns
-from satchel.memory.visibility import alive
-from satchel_sync.tables import MEMORY, Embedding, Memory
+from satchel.store.sql import alive
+from satchel_sync.tables import MEMORY, Memory
 
 if TYPE_CHECKING:
     from apsw import Connection
 
+    from satchel.embedding.contract import Embedder
     from satchel.replica import Replica
-
-MISSING = f"""
-INSERT INTO embed_queue(memory_id, since_ms)
-SELECT t.id, :now FROM memory AS t
-WHERE {alive("t")} AND t.content IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM embedding AS e
-    WHERE e.memory_id = t.id AND e.model = :model AND e.content_hash = t.content_hash
-      AND {alive("e")})
-ON CONFLICT DO NOTHING
-"""
-QUEUED = f"""
-SELECT {columns(MEMORY)} FROM embed_queue AS q JOIN memory AS t ON t.id = q.memory_id
-WHERE {alive("t")} AND t.content IS NOT NULL
-  AND (:only IS NULL OR q.memory_id IN (SELECT value FROM json_each(:only)))
-ORDER BY q.since_ms, q.memory_id LIMIT :limit
-"""
-GONE = f"""
-DELETE FROM embed_queue WHERE NOT EXISTS (
-    SELECT 1 FROM memory AS t WHERE t.id = embed_queue.memory_id AND {alive("t")}
-      AND t.content IS NOT NULL)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """What a drain did: memories that got vectors, and those still waiting."""
+    """What a drain did: texts that got vectors, and those still waiting."""
 
     done: int
     left: int
     model: str
+
+
+Made = tuple[Piece, bytes]
+"""A piece of text with its vector."""
+
+
+class Queue(Protocol):
+    """Texts of one kind that want a vector."""
+
+    def sweep(self, db: Connection, model_id: str, now_ms: int) -> None:
+        """Queue what has no vectors of this model; drop entries whose text is gone."""
+        ...
+
+    def waiting(self, db: Connection) -> int:
+        """How many there are."""
+        ...
+
+    def next(self, db: Connection, limit: int) -> list[Any]:
+        """The first of them."""
+        ...
+
+    def pieces(self, embedder: Embedder, item: Any) -> list[Piece]:
+        """What to embed of one."""
+        ...
+
+    def attach(self, db: Connection, embedder: Embedder, item: Any, made: Sequence[Made]) -> bool:
+        """Store the vectors, unless the text changed while the model ran: then it stays queued."""
+        ...
 
 
 def drain(
@@ -58,7 +68,7 @@ def drain(
     only: Sequence[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Drained:
-    """Embed what is queued or lacks vectors of the model in use, oldest first.
+    """Embed what is queued or lacks vectors of the model in use: memories, then turns.
 
     Each batch is one transaction, so that a stop loses at most one batch of work. `progress` is
     called with (done, left); `only` are ids of queued memories. Raises EngineUnavailable when no
@@ -69,48 +79,142 @@ def drain(
         raise EngineUnavailable(
             f"nothing can be embedded: {replica.embedder_reason}", field="embedding.engine"
         )
+    queues: list[Queue] = [Memories(only)] if only is not None else [Memories(), Turns()]
     if only is None:
-        _sweep(replica, embedder.model_id)
-    done = 0
-    while limit is None or done < limit:
-        room = DRAIN_MEMORIES if limit is None else min(DRAIN_MEMORIES, limit - done)
-        batch = _next(replica, room, only)
-        if not batch:
-            break
-        made = [(memory, vectors.make(embedder, memory)) for memory in batch]
         with replica.store.write() as db:
-            for memory, embeddings in made:
-                _attach_if_same(db, embedder, memory, embeddings)
-        done += len(batch)
-        if progress:
-            progress(done, _waiting(replica))
-    return Drained(done=done, left=_waiting(replica), model=embedder.model_id)
+            for queue in queues:
+                queue.sweep(db, embedder.model_id, replica.now_ms())
+    done = 0
+    for queue in queues:
+        while room := DRAIN_TEXTS if limit is None else min(DRAIN_TEXTS, limit - done):
+            batch = _drain_batch(replica, embedder, queue, room)
+            if not batch:
+                break
+            done += batch
+            if progress:
+                progress(done, waiting(replica, queues))
+    return Drained(done=done, left=waiting(replica, queues), model=embedder.model_id)
 
 
-def _sweep(replica: Replica, model_id: str) -> None:
-    """Queue what has no vectors of this model; drop entries whose memory is gone."""
+def waiting(replica: Replica, queues: Sequence[Queue] | None = None) -> int:
+    """Texts that want a vector."""
+    with replica.store.read() as db:
+        return sum(queue.waiting(db) for queue in queues or (Memories(), Turns()))
+
+
+def _drain_batch(replica: Replica, embedder: Embedder, queue: Queue, room: int) -> int:
+    """Embed and store the next few; how many got their vectors."""
+    with replica.store.read() as db:
+        batch = queue.next(db, room)
+    if not batch:
+        return 0
+    pieces = [queue.pieces(embedder, item) for item in batch]
+    vectors = embedder.embed_documents([piece.text for some in pieces for piece in some])
+    rest = iter(vectors)
     with replica.store.write() as db:
-        db.execute(MISSING, {"now": replica.now_ms(), "model": model_id})
-        db.execute(GONE)
+        return sum(
+            queue.attach(db, embedder, item, [(piece, next(rest)) for piece in some])
+            for item, some in zip(batch, pieces, strict=True)
+        )
 
 
-def _next(replica: Replica, limit: int, only: Sequence[str] | None) -> list[Memory]:
-    params = {"limit": limit, "only": None if only is None else json.dumps(list(only))}
-    with replica.store.read() as db:
-        return [build(Memory, found) for found in db.execute(QUEUED, params)]
+class Memories:
+    """The queue of memories; of these alone, where `only` are their ids."""
 
+    def __init__(self, only: Sequence[str] | None = None) -> None:
+        """All of them, unless told otherwise."""
+        self._only = None if only is None else json.dumps(list(only))
 
-def _attach_if_same(
-    db: Connection, embedder: Embedder, memory: Memory, embeddings: list[Embedding]
-) -> None:
-    """The text may have changed while the model ran; then the memory stays in the queue."""
-    held = db.execute(
-        f"SELECT t.title, t.content FROM memory AS t WHERE t.id = ? AND {alive('t')}", (memory.id,)
-    ).fetchone()
-    if held == (memory.title, memory.content):
-        vectors.attach(db, memory.id, embedder.model_id, embeddings)
+    def sweep(self, db: Connection, model_id: str, now_ms: int) -> None:
+        """See `Queue`."""
+        db.execute(
+            f"""INSERT INTO embed_queue(memory_id, since_ms)
+                SELECT t.id, :now FROM memory AS t
+                WHERE {alive("t")} AND t.content IS NOT NULL AND NOT EXISTS (
+                    SELECT 1 FROM embedding AS e WHERE e.memory_id = t.id AND e.model = :model
+                      AND e.content_hash = t.content_hash AND {alive("e")})
+                ON CONFLICT DO NOTHING""",
+            {"now": now_ms, "model": model_id},
+        )
+        db.execute(
+            f"""DELETE FROM embed_queue WHERE NOT EXISTS (
+                    SELECT 1 FROM memory AS t WHERE t.id = embed_queue.memory_id AND {alive("t")}
+                      AND t.content IS NOT NULL)"""
+        )
 
-
-def _waiting(replica: Replica) -> int:
-    with replica.store.read() as db:
+    def waiting(self, db: Connection) -> int:
+        """See `Queue`."""
         return int(db.execute("SELECT count(*) FROM embed_queue").get)
+
+    def next(self, db: Connection, limit: int) -> list[Memory]:
+        """The oldest."""
+        found = db.execute(
+            f"""SELECT {columns(MEMORY)}
+                FROM embed_queue AS q JOIN memory AS t ON t.id = q.memory_id
+                WHERE {alive("t")} AND t.content IS NOT NULL
+                  AND (:only IS NULL OR q.memory_id IN (SELECT value FROM json_each(:only)))
+                ORDER BY q.since_ms, q.memory_id LIMIT :limit""",
+            {"limit": limit, "only": self._only},
+        )
+        return [build(Memory, values) for values in found]
+
+    def pieces(self, embedder: Embedder, item: Memory) -> list[Piece]:
+        """See `Queue`."""
+        return memory_vectors.pieces(embedder, item)
+
+    def attach(
+        self, db: Connection, embedder: Embedder, item: Memory, made: Sequence[Made]
+    ) -> bool:
+        """See `Queue`."""
+        sql = f"""SELECT t.title, t.content, t.aliases FROM memory AS t
+                  WHERE t.id = ? AND {alive("t")}"""
+        same = db.execute(sql, (item.id,)).fetchone() == (item.title, item.content, item.aliases)
+        if same:
+            rows = memory_vectors.rows_of(embedder, item, [vector for _, vector in made])
+            memory_vectors.attach(db, item.id, embedder.model_id, rows)
+        return same
+
+
+class Turns:
+    """The queue of chat turns."""
+
+    def sweep(self, db: Connection, model_id: str, now_ms: int) -> None:
+        """See `Queue`; what leaves the queue by being deleted is settled by triggers."""
+        db.execute(
+            f"""INSERT INTO turn_queue(turn)
+                SELECT t.row FROM chatlog AS t
+                WHERE {alive("t")} AND typeof(t.content) = 'text' AND NOT EXISTS (
+                    SELECT 1 FROM turn_vector AS v WHERE v.turn = t.row AND v.model = ?)
+                ON CONFLICT DO NOTHING""",
+            (model_id,),
+        )
+        db.execute(
+            f"""DELETE FROM turn_queue WHERE NOT EXISTS (
+                    SELECT 1 FROM chatlog AS t WHERE t.row = turn_queue.turn AND {alive("t")}
+                      AND typeof(t.content) = 'text')"""
+        )
+
+    def waiting(self, db: Connection) -> int:
+        """See `Queue`."""
+        return int(db.execute("SELECT count(*) FROM turn_queue").get)
+
+    def next(self, db: Connection, limit: int) -> list[Turn]:
+        """The newest: what was just said is asked for first."""
+        found = db.execute(
+            f"""SELECT {turn_vectors.COLUMNS} FROM turn_queue AS q
+                JOIN chatlog AS t ON t.row = q.turn {turn_vectors.BEFORE}
+                WHERE {alive("t")} AND typeof(t.content) = 'text' ORDER BY q.turn DESC LIMIT ?""",
+            (limit,),
+        )
+        return [Turn(*values) for values in found]
+
+    def pieces(self, embedder: Embedder, item: Turn) -> list[Piece]:
+        """See `Queue`."""
+        return turn_vectors.pieces(embedder, item)
+
+    def attach(self, db: Connection, embedder: Embedder, item: Turn, made: Sequence[Made]) -> bool:
+        """See `Queue`."""
+        same = turn_vectors.read(db, item.row) == item
+        if same:
+            turn_vectors.attach(db, embedder, item, made)
+        return same

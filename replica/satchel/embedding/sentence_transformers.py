@@ -18,6 +18,7 @@ class SentenceTransformersEmbedder:
 
     def __init__(self, engine: Any, model: Model) -> None:
         self._engine = engine
+        self._prompts = model.prompts
         self.model_id = model.model_id
         self.window = min(int(engine.max_seq_length or model.window), model.window)
         # Version 6 renamed it and warns of the old name; version 5 has the old one only.
@@ -26,19 +27,27 @@ class SentenceTransformersEmbedder:
         self.dims = int(dims())
 
     def count_tokens(self, text: str) -> int:
-        """Tokens with the two special ones that every model here adds."""
-        return len(self._engine.tokenizer.encode(text, add_special_tokens=True))
+        """Tokens with the two special ones and the prompt that stands before a text."""
+        whole = self._prompts.document + text
+        return len(self._engine.tokenizer.encode(whole, add_special_tokens=True))
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes]:
         """See `contract.Embedder`."""
-        found = self._engine.encode(
-            list(texts), batch_size=BATCH_TEXTS, show_progress_bar=False, convert_to_numpy=True
-        )
-        return [_packed(row.tolist()) for row in found]
+        return self._encode(self._prompts.document, texts)
 
     def embed_query(self, text: str) -> bytes:
         """See `contract.Embedder`."""
-        return self.embed_documents([text])[0]
+        return self._encode(self._prompts.query, [text])[0]
+
+    def _encode(self, prompt: str, texts: Sequence[str]) -> list[bytes]:
+        found = self._engine.encode(
+            list(texts),
+            prompt=prompt,
+            batch_size=BATCH_TEXTS,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        return [_packed(row.tolist()) for row in found]
 
 
 def load(model: Model) -> Embedder:

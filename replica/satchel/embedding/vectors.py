@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from satchel.embedding.chunks import split
+from satchel.embedding.chunks import Piece, split
 from satchel.embedding.contract import Embedder
+from satchel.memory.text import stored_list
 from satchel.store import rows
 from satchel_sync.digest import derived_id
 from satchel_sync.tables import EMBEDDING, Embedding, Memory
@@ -16,14 +16,26 @@ if TYPE_CHECKING:
     from apsw import Connection
 
 DTYPE = "f32"
-_log = logging.getLogger(__name__)
+
+
+def pieces(embedder: Embedder, memory: Memory) -> list[Piece]:
+    """What to embed: the chunks of "title (alias, alias)", a line end, and the text."""
+    title = (memory.title or "").replace("_", " ")
+    aliases = ", ".join(stored_list(memory.aliases))
+    named = f"{title} ({aliases})".strip() if aliases else title
+    whole = "\n".join(part for part in (named, memory.content) if part)
+    chunks = split(whole, embedder.window, embedder.count_tokens)
+    return [Piece(0, number, text) for number, text in enumerate(chunks)]
 
 
 def make(embedder: Embedder, memory: Memory) -> list[Embedding]:
-    """One embedding a chunk of the memory's title and text."""
-    whole = "\n".join(part for part in (memory.title, memory.content) if part)
-    chunks = split(whole, embedder.window, embedder.count_tokens)
-    vectors = embedder.embed_documents(chunks) if chunks else []
+    """One embedding a chunk."""
+    texts = [piece.text for piece in pieces(embedder, memory)]
+    return rows_of(embedder, memory, embedder.embed_documents(texts) if texts else [])
+
+
+def rows_of(embedder: Embedder, memory: Memory, vectors: Sequence[bytes]) -> list[Embedding]:
+    """The rows of a memory's vectors, chunk by chunk."""
     return [
         Embedding(
             id=derived_id(memory.id, embedder.model_id, number),

@@ -8,7 +8,7 @@ mod scan;
 use pyo3::prelude::*;
 
 /// Raised when a signature or the meaning of a function changes; `satchel.ranking` refuses others.
-const CONTRACT: u32 = 1;
+const CONTRACT: u32 = 2;
 
 #[pymodule(name = "_core")]
 mod core {
@@ -16,7 +16,11 @@ mod core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::scan::cosine_top_k;
+    use super::embedder::{Embedder, ModelError};
+    #[pymodule_export]
+    use super::ranking::{fuse, keyword, select};
+    #[pymodule_export]
+    use super::scan::{cosine_top_k, scan_halves, to_codes, to_halves};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
