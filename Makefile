@@ -25,9 +25,12 @@ NATIVE_FILES := $(shell find native -name target -prune -o -type f \
 # As many workers as cores; each starts a Postgres of its own.
 PYTEST_ARGS ?= -n auto
 BENCH ?= bench
+# Where evaluation data lies that is not ours to copy; further options of `python -m quality`.
+QUALITY_DATA ?= ../shared/data
+QUALITY_ARGS ?=
 say = @echo "[satchel] $(1)"
 
-.PHONY: help setup demo test test-python test-native test-all check format bench native docs lock clean
+.PHONY: help setup demo test test-python test-native test-all check format bench quality native docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -64,7 +67,7 @@ check: setup ## format, lint, types, house rules: what must hold before a commit
 	$(call say,ruff check)
 	@$(BIN)/ruff check .
 	$(call say,mypy --strict)
-	@$(BIN)/mypy $(PACKAGES)
+	@$(BIN)/mypy $(PACKAGES) quality
 ifeq ($(CARGO_OK),yes)
 	$(call say,stubtest of the native border)
 	@cd $(VENV) && bin/python -m mypy.stubtest satchel_native
@@ -82,6 +85,9 @@ endif
 
 bench: setup ## measure, never judge: into docs/BENCHMARKS.md (BENCH=bench/bench_cold.py for one)
 	@$(BIN)/python -m pytest $(BENCH) -q -s --benchmark-columns=min,median,max,rounds
+
+quality: setup ## measure how well search finds: into docs/QUALITY.md (QUALITY_ARGS="--sets notes")
+	@$(BIN)/python -m quality --data $(QUALITY_DATA) $(QUALITY_ARGS)
 
 docs: setup ## make docs/TOOLS.md from the tool catalog
 	@mkdir -p docs && $(BIN)/python -m satchel.tools.document > docs/TOOLS.md.new && mv docs/TOOLS.md.new docs/TOOLS.md
