@@ -18,9 +18,10 @@ from psycopg import sql
 
 from satchel.replica import DATABASE_FILE
 from satchel.store import outbox
-from satchel.store.codec import row_columns, row_of
+from satchel.store.codec import row_of
 from satchel.store.connection import SYSTEM_CLOCK, Store
 from satchel.store.endpoint import SqliteReplica
+from satchel.store.sql import row_columns
 from satchel_sync.changes import Row
 from satchel_sync.limits import PULL_ROWS_MAX, PUSH_ROWS_MAX
 from satchel_sync.session import sync

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from satchel.dsn import masked
 from satchel.errors import ConfigInvalid, Refused, did_you_mean
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
 
@@ -340,6 +339,8 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
 def _shown(one: Sourced) -> dict[str, Any]:
     value = one.value
     if one.setting.secret and isinstance(value, str):
+        from satchel.dsn import masked
+
         value = masked(value)
     return {
         "setting": one.setting.name,

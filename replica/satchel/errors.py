@@ -18,7 +18,6 @@ SatchelError                 1
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -153,6 +152,7 @@ def explain(error: Exception) -> tuple[dict[str, str], int]:
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """A hint naming the nearest of `known`, or "" when nothing is near."""
+    import difflib  # only a mistake needs it
 
     near = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +14,10 @@ from satchel.store.connection import Store
 if TYPE_CHECKING:
     from satchel.config import Settings
     from satchel.embedding.contract import Embedder
-    from satchel.memory.pool import PoolCache
     from satchel.ranking.contract import Ranking
+    from satchel.ranking.recipe import Recipe
     from satchel.store.activity import Activity
+    from satchel.vectors.index import VectorIndex
 
 DATABASE_FILE = "satchel.db"
 EmbeddingState = Literal["warm", "cold", "absent", "off"]
@@ -49,6 +49,13 @@ class Replica:
 
         return choose(self.settings.ranking)
 
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What search weighs, and how much; an ablation sets another."""
+        from satchel.ranking.weights import RECIPE
+
+        return RECIPE
+
     @property
     def embedder(self) -> Embedder | None:
         """The embedding engine with its model, or None: `embedder_reason` says why.
@@ -64,10 +71,15 @@ class Replica:
 
     @property
     def embedding_state(self) -> EmbeddingState:
-        """`warm` loaded, `cold` could be loaded, `absent` not on this machine, `off` configured."""
+        """`warm` loaded, `cold` could be loaded, `absent` not on this machine, `off` configured.
+
+        An engine that loads within the time of one search counts as warm, until that fails.
+        """
         if self.settings.embedding == "off":
             return "off"
         if self.given_embedder or (self._chosen and self._chosen[0]):
+            return "warm"
+        if self._chosen is None and self._engine_quick:
             return "warm"
         return "cold" if self._engine_here else "absent"
 
@@ -79,11 +91,17 @@ class Replica:
         return availability(self.settings)[0]
 
     @cached_property
-    def pools(self) -> PoolCache:
-        """Vectors of this process, kept until the store changes."""
-        from satchel.memory.pool import PoolCache
+    def _engine_quick(self) -> bool:
+        from satchel.embedding import is_quick
 
-        return PoolCache()
+        return is_quick(self.settings)
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The vectors of this home, for nearest rows and exact cosines."""
+        from satchel.vectors.index import VectorIndex
+
+        return VectorIndex(self.store.home, self.store.replica_id, self.ranking)
 
     @cached_property
     def activity(self) -> Activity:
@@ -143,6 +161,8 @@ def login_name() -> str | None:
         return pwd.getpwuid(os.getuid()).pw_name
     except (ImportError, KeyError):
         pass  # no such database (Windows), or no entry in it (a container)
+    import getpass  # with termios, for the few systems that get here
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

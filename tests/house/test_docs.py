@@ -36,7 +36,7 @@ PACKAGES = [
         "crypto/satchel_crypto",
     )
 ]
-FOLDERS = ("replica", "sync", "warehouse", "crypto", "native")
+FOLDERS = ("replica", "sync", "warehouse", "crypto", "native", "quality")
 """Each has a door plate: a README.md."""
 
 

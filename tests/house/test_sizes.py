@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("replica", "sync", "warehouse", "crypto", "native", "deploy", "tests", "bench")
+FOLDERS = (
+    *("replica", "sync", "warehouse", "crypto", "native"),
+    *("deploy", "tests", "bench", "quality"),
+)
 LINES_MAX = 400
 COLUMNS_MAX = 100
 

@@ -119,7 +119,7 @@ def test_a_long_memory_is_found_by_its_best_chunk(tmp_path: Path) -> None:
         (hit,) = search.search(replica, "supercalifragilistics", explain=True).hits
         assert hit.id == key
         assert hit.explain is not None
-        assert hit.explain["meaning"] > 0.5
+        assert hit.explain["meaning"] + hit.explain["alone"] > 0.5
         with replica.store.read() as db:
             chunks = db.execute("SELECT count(*) FROM embedding WHERE memory_id = ?", (key,)).get
         assert chunks > 15
@@ -129,12 +129,21 @@ def test_a_long_memory_is_found_by_its_best_chunk(tmp_path: Path) -> None:
 def test_vectors_of_another_model_or_an_older_text_are_not_used(tmp_path: Path) -> None:
     with opened(tmp_path, embedder=TrigramEmbedder()) as replica:
         write(replica, "photosynthesis")
+        assert any_meaning(replica, "photosynthesis")
     with opened(tmp_path, embedder=TrigramEmbedder(name="other")) as replica:
-        assert ids(replica, "photosynthetic") == []
+        assert not any_meaning(replica, "photosynthesis")
     with opened(tmp_path, embedding="off") as replica, replica.store.write() as db:
         db.execute("UPDATE memory SET content = 'chlorophyll', content_hash = 'changed'")
     with opened(tmp_path, embedder=TrigramEmbedder()) as replica:
-        assert ids(replica, "photosynthetic") == []
+        assert not any_meaning(replica, "photosynthesis")
+
+
+def any_meaning(replica: Replica, query: str) -> bool:
+    answer = search.search(replica, query, explain=True)
+    assert answer.dropped is not None
+    explained = [hit.explain or {} for hit in answer.hits]
+    explained += [row["explain"] for row in answer.dropped["rows"]]
+    return any("meaning" in parts for parts in explained)
 
 
 def test_a_broken_vector_breaks_no_search(hybrid: Replica) -> None:
@@ -237,7 +246,7 @@ def test_prefixes_and_phrases(ada: Replica) -> None:
     loose = write(ada, "kernel and panic are words").id
     exact = write(ada, "a kernel panic happened").id
     assert set(ids(ada, "kern*")) == {loose, exact}
-    assert ids(ada, "kern") == []
+    assert set(ids(ada, "kern")) == {loose, exact}  # no row has the word: it may be a beginning
     assert ids(ada, '"kernel panic"')[0] == exact
 
 

@@ -278,7 +278,7 @@ def test_agents_speak_for_themselves(ada: Replica) -> None:
 def test_the_cache_of_vectors_is_the_callers_own(ada: Replica, hidden: Hidden) -> None:
     assert search.search(ada, SECRET, kind="memory").mode == "hybrid"
     bob = bob_of(ada)
-    bob.pools = ada.pools  # one process may serve several callers
+    bob.vectors = ada.vectors  # one process may serve several callers
     assert search.search(bob, SECRET, kind="memory").hits == []
 
 

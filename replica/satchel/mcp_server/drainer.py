@@ -7,7 +7,7 @@ import threading
 
 from satchel.embedding.queue import drain
 from satchel.errors import SatchelError
-from satchel.memory.limits import DRAIN_MEMORIES
+from satchel.memory.limits import DRAIN_TEXTS
 from satchel.replica import Replica
 
 CLOSE_TIMEOUT_S = 5
@@ -53,5 +53,5 @@ class Drainer:
 
     def _until_empty(self) -> None:
         while not self._ended.is_set():
-            if not drain(self._replica, limit=DRAIN_MEMORIES).done:
+            if not drain(self._replica, limit=DRAIN_TEXTS).done:
                 return

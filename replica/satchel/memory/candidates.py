@@ -1,120 +1,116 @@
-"""Where hits come from: the text index, the vectors and exact ids, each under the filters."""
+"""A candidate: what of a row its score needs. Full rows are read of the hits only."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from satchel.memory.limits import CANDIDATES_MIN, FREQUENCY_MAX, SCANNED_ROWS_MAX
-from satchel.memory.lookup import fetch
-from satchel.memory.query import Term
-from satchel_sync.tables import BY_NAME
+from satchel.memory.limits import SHORT_TEXT_BYTES
+from satchel.memory.sources import Source
+from satchel.memory.text import stored_list
 
-if TYPE_CHECKING:
-    from apsw import Connection
-
-RowT = TypeVar("RowT")
-WIDER = 8
-"""A source that filters leave too little of is asked again for this many times as much."""
-RANKED = {"memory": "bm25(memory_fts, 4.0, 1.0, 4.0)", "chatlog": "bm25(chatlog_fts)"}
-"""Order of the index's own answers: title and aliases weigh more. The score is another matter."""
-LITERAL_TEXT = {
-    "memory": "coalesce(t.title, '') || char(10) || coalesce(t.content, '')"
-    " || char(10) || coalesce(t.aliases, '')",
-    "chatlog": "coalesce(t.content, '')",
+TEXTS = {
+    "memory": ("t.id", "{content}", "t.title", "t.aliases", "NULL", "t.agent_id", "t.session_id"),
+    "chatlog": ("t.id", "{content}", "NULL", "NULL", "t.role", "t.agent_id", "t.conversation_id"),
 }
+NUMBERS = {
+    "memory": "octet_length(t.content), NULL, coalesce(t.valid_from, t.recorded_at),"
+    " t.recorded_at, t.importance, t.confidence, t.pinned",
+    "chatlog": "octet_length(t.content), t.ordinal, t.said_at, t.said_at, NULL, NULL, NULL",
+}
+CONTENT = f"CASE WHEN octet_length(t.content) <= {SHORT_TEXT_BYTES} THEN t.content END"
 
 
-class Source:
-    """Rows of one kind under one filter."""
+class Candidate(NamedTuple):
+    """One row of the pool. `text` is None when it is long: the index counts its words then."""
 
-    def __init__(
-        self, db: Connection, kind: str, row: type[Any], where: str, params: Mapping[str, Any]
-    ) -> None:
-        """`where` narrows the rows `t`, visibility included; `params` are its values."""
-        self.db, self.kind, self.row, self.where, self.params = db, kind, row, where, dict(params)
+    kind: str
+    row: int
+    id: str
+    text: str | None
+    title: str | None
+    aliases: tuple[str, ...]
+    role: str | None
+    agent_id: str | None
+    group: str | None
+    """The conversation of a turn, the session of a memory."""
+    ordinal: int | None
+    at_ms: int | None
+    """When it was said, or true from."""
+    recorded_at_ms: int | None
+    importance: float
+    confidence: float
+    pinned: bool
 
-    def size(self) -> int:
-        """Rows in the index of this kind: the N of the inverse document frequency."""
-        return int(self.db.execute(f"SELECT count(*) FROM {self.kind}_fts_docsize").get)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The title and the aliases."""
+        return (self.title, *self.aliases) if self.title else self.aliases
 
-    def frequency(self, term: Term) -> int:
-        """Rows that have the term, whoever sees them, up to FREQUENCY_MAX."""
-        if term.kind == "literal":
-            found, given = f"{self.kind} AS t WHERE instr({LITERAL_TEXT[self.kind]}, ?)", term.raw
-        else:
-            found, given = f"{self.kind}_fts WHERE {self.kind}_fts MATCH ?", term.fts
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM {found} LIMIT {FREQUENCY_MAX})"
-        return int(self.db.execute(sql, (given,)).get)
-
-    def by_keyword(self, terms: Sequence[Term]) -> list[Any]:
-        """The rows that the index ranks first for any of these terms."""
-        if not terms:
-            return []
-        expression = " OR ".join(term.fts for term in terms)
-        sql = f"""SELECT rowid FROM {self.kind}_fts WHERE {self.kind}_fts MATCH ?
-                  ORDER BY {RANKED[self.kind]}, rowid LIMIT ?"""
-
-        def ranked(limit: int) -> list[int]:
-            return [row for (row,) in self.db.execute(sql, (expression, limit))]
-
-        return self._widening(ranked, "row")
-
-    def by_literal(self, terms: Sequence[Term]) -> list[Any]:
-        """Rows whose text holds one of these strings, the newest first."""
-        found: list[Any] = []
-        for term in terms:
-            source = f"""FROM {self.kind} AS t WHERE {self.where}
-                  AND instr({LITERAL_TEXT[self.kind]}, :literal)
-                  ORDER BY t.row DESC LIMIT {CANDIDATES_MIN}"""
-            found += self._rows(source, {"literal": term.raw})
-        return found
-
-    def by_order(self, ranked: Callable[[int], list[str]]) -> list[Any]:
-        """Rows in the order that `ranked(limit)` gives their keys."""
-        return self._widening(ranked, BY_NAME[self.kind].key)
-
-    def by_key(self, keys: Sequence[str]) -> list[Any]:
-        """These rows, where the filter lets them through."""
-        return self._picked(keys, BY_NAME[self.kind].key)
-
-    def _widening(self, ranked: Callable[[int], list[Any]], column: str) -> list[Any]:
-        """Ask for more until the filter leaves enough or there is no more."""
-        limit = CANDIDATES_MIN
-        while True:
-            keys = ranked(limit)
-            found = self._picked(keys, column)
-            if len(found) >= CANDIDATES_MIN // 2 or len(keys) < limit:
-                return found
-            limit *= WIDER
-
-    def _picked(self, keys: Sequence[Any], column: str) -> list[Any]:
-        if not keys:
-            return []
-        source = f"""FROM json_each(:keys) AS k
-                  CROSS JOIN {self.kind} AS t ON t.{column} = k.value
-                  WHERE {self.where} ORDER BY k.key LIMIT {2 * CANDIDATES_MIN}"""
-        return self._rows(source, {"keys": json.dumps(list(keys))})
-
-    def _rows(self, source: str, params: Mapping[str, Any]) -> list[Any]:
-        return fetch(self.db, self.row, source, {**self.params, **params})
+    @property
+    def asks(self) -> bool:
+        """Whether it is a turn that ends with a question."""
+        text = self.text if self.kind == "chatlog" else None
+        return text is not None and text.rstrip(" \n\t\"'”’»)").endswith(("?", "？", "؟"))
 
 
-def by_text(source: Source, frequencies: Mapping[Term, int]) -> list[Any]:
-    """What the words of the question find; `frequencies` has the rarest term first.
+def read(source: Source, rows: Sequence[int]) -> list[Candidate]:
+    """Those of the rows that pass the source's filter, by id: whoever found them, in one order."""
+    if not rows:
+        return []
+    try:
+        found = _select(source, rows, "{}")
+    except UnicodeDecodeError:
+        # Somebody left text here that is no text: one such row must not hide the others.
+        found = _select(source, rows, "CAST({} AS BLOB)")
+    read_rows = [_candidate(source.kind, values) for values in found]
+    return sorted(read_rows, key=lambda one: one.id)
 
-    Ranking costs time for each row that has any of the words, so common words are left out where
-    rarer ones have filled the measure; they still count in the score.
-    """
-    picked: list[Term] = []
-    rows = 0
-    for term, found in frequencies.items():
-        rows += found
-        if picked and rows > SCANNED_ROWS_MAX:
-            break
-        picked.append(term)
-    return [
-        *source.by_keyword([term for term in picked if term.kind != "literal"]),
-        *source.by_literal([term for term in frequencies if term.kind == "literal"]),
-    ]
+
+def _select(source: Source, rows: Sequence[int], form: str) -> list[Any]:
+    texts = (form.format(name.format(content=CONTENT)) for name in TEXTS[source.kind])
+    sql = f"""SELECT t.row, {", ".join(texts)}, {NUMBERS[source.kind]} FROM json_each(:rows) AS k
+              CROSS JOIN {source.kind} AS t ON t.row = k.value WHERE {source.where}"""
+    given = {**source.params, "rows": json.dumps(list(dict.fromkeys(rows)))}
+    return source.db.execute(sql, given).fetchall()
+
+
+def _candidate(kind: str, values: Sequence[Any]) -> Candidate:
+    row, key, content, title, aliases, role, agent_id, group, size, ordinal, *rest = values
+    at_ms, recorded_at_ms, importance, confidence, pinned = rest
+    text = _text(content)
+    return Candidate(
+        kind,
+        row,
+        str(_text(key)),
+        None if size and size > SHORT_TEXT_BYTES else text or "",
+        _text(title),
+        tuple(stored_list(_text(aliases))) if aliases else (),
+        _text(role),
+        _text(agent_id),
+        _text(group),
+        _whole(ordinal),
+        _whole(at_ms),
+        _whole(recorded_at_ms),
+        _share(importance),
+        _share(confidence),
+        bool(pinned),
+    )
+
+
+def _text(value: Any) -> str | None:
+    """Anything may stand in a column that somebody wrote by hand."""
+    if value is None or value.__class__ is str:
+        return value
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _share(value: Any) -> float:
+    if value is None:
+        return 0.0
+    return min(max(float(value), 0.0), 1.0) if isinstance(value, int | float) else 0.0

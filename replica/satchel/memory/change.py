@@ -32,7 +32,7 @@ CLEARABLE = (
     "expires_at",
     "aliases",
 )
-EMBEDDED = ("title", "content")
+EMBEDDED = ("title", "content", "aliases")
 """Columns whose change makes the vector stale."""
 
 

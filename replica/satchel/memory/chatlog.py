@@ -20,6 +20,8 @@ from satchel_sync.tables import CHATLOG, Chatlog
 if TYPE_CHECKING:
     from apsw import Connection
 
+    from satchel.embedding.chunks import Piece
+    from satchel.embedding.turn_vectors import Turn
     from satchel.replica import Replica
 
 COUNT_MAX = 2**53
@@ -70,6 +72,9 @@ def write(
         "said_at": now if said_at is None else said_at,
         "redactions": redactions,
     }
+    place = {"conversation_id": conversation, "ordinal": given, "said_at": columns["said_at"]}
+    owned = {name: getattr(owner, name) for name in ("scope", "agent_id", "user_id", "space")}
+    made = _embed_now(replica, role, clean, place | owned)
     with replica.store.write(replica.actor) as db:
         ownership.settle(db, caller, owner)
         if given is None:
@@ -89,6 +94,7 @@ def write(
         new = rows.get(db, CHATLOG, turn.id) is None
         if new:
             rows.insert(db, turn)
+            _attach(db, replica, turn.id, made)
     return {
         "id": turn.id,
         "conversation_id": conversation,
@@ -96,6 +102,38 @@ def write(
         "outcome": "created" if new else "exists",
         "redactions": redactions,
     }
+
+
+def _embed_now(
+    replica: Replica, role: str, content: str, place: Mapping[str, Any]
+) -> tuple[Turn, list[tuple[Piece, bytes]]] | None:
+    """Vectors, when the model is warm: before the transaction, so that no lock waits for it."""
+    if replica.embedding_state != "warm" or replica.embedder is None:
+        return None
+    from satchel.embedding import turn_vectors
+
+    with replica.store.read() as db:
+        turn = turn_vectors.expected(db, turn_vectors.Turn(0, content, role, None, None), place)
+    pieces = turn_vectors.pieces(replica.embedder, turn)
+    vectors = replica.embedder.embed_documents([piece.text for piece in pieces])
+    return turn, list(zip(pieces, vectors, strict=True))
+
+
+def _attach(
+    db: Connection,
+    replica: Replica,
+    key: str,
+    made: tuple[Turn, list[tuple[Piece, bytes]]] | None,
+) -> None:
+    """Inside the write: the vectors, where the turn stands as expected; else it stays queued."""
+    if made is None or replica.embedder is None:
+        return
+    from satchel.embedding import turn_vectors
+
+    row = db.execute("SELECT row FROM chatlog WHERE id = ?", (key,)).get
+    turn = turn_vectors.read(db, row)
+    if turn is not None and turn[1:] == made[0][1:]:
+        turn_vectors.attach(db, replica.embedder, turn, made[1])
 
 
 def _next_ordinal(db: Connection, caller: Caller, conversation: str) -> int:

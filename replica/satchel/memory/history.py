@@ -9,7 +9,7 @@ from satchel.errors import InvalidInput, NotFound
 from satchel.memory.deleted import find_deleted
 from satchel.memory.edges import SUPERSEDES
 from satchel.memory.limits import HISTORY_ROWS_MAX
-from satchel.memory.lookup import TABLE_OF, can_see, find, select
+from satchel.memory.lookup import can_see, find, select
 from satchel.memory.visibility import Caller, alive
 from satchel_sync.tables import BY_NAME, History, Relationship
 
@@ -62,9 +62,9 @@ def history(replica: Replica, id: str, *, kind: str = "memory") -> dict[str, Any
 def _subject(db: Connection, replica: Replica, kind: str, given: str) -> tuple[str, dict[str, Any]]:
     """The row that the history is about: alive, or as its deletion left it."""
     table = BY_NAME[kind]
-    row_type: type[Any] = next(row for row, one in TABLE_OF.items() if one is table)
+    row: Any
     try:
-        row = find(db, replica.caller, row_type, given)
+        row = find(db, replica.caller, table.row, given)
     except NotFound:
         return find_deleted(db, replica.caller, kind, given)
     return getattr(row, table.key), {name: getattr(row, name) for name in table.names}

@@ -36,6 +36,13 @@ class Moment:
         """Values of the predicate's named parameters."""
         return {"now": self.now, "as_of": self.as_of, "known_at": self.known_at}
 
+    @property
+    def asked_at_ms(self) -> int:
+        """The present of who asks: "last week" is the week before it."""
+        if self.as_of is not None:
+            return self.as_of
+        return self.now if self.known_at is None else self.known_at
+
     def instant(self, recorded_at: int | None, retired_at: int | None) -> int:
         """When the row must be true. The present is no earlier than what a held row has seen."""
         if self.as_of is not None:

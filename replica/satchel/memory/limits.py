@@ -21,12 +21,29 @@ QUERY_CHARS_MAX = 200_000
 QUERY_TERMS_MAX = 48
 """Different terms of a query that are searched for; the rarest of a longer query stand for it."""
 HITS_MAX = 1_000
-CANDIDATES_MIN = 200
-"""Candidates that each source gives before they are scored."""
-SCANNED_ROWS_MAX = 4_000
+CANDIDATES_MIN = {"memory": 40, "chatlog": 100}
+"""Candidates that each source gives at least; for a larger answer twice its size."""
+DATED_TURNS_MAX = 20
+"""Turns that were said when the question says."""
+DATED_SPAN_DAYS_MAX = 31
+CANDIDATES_MAX = 1_000
+LITERAL_ROWS_MAX = 50
+RANKED_ROWS_MAX = 4_000
 """Rows that the index ranks for one question: beyond that only the rarer terms find candidates."""
+COMMON_TERMS_MAX = 4
+"""Of a question that has common words only, so many are looked for together."""
 FREQUENCY_MAX = 20_000
-"""A term in more rows than this counts as one in so many: it says nothing either way."""
+"""A beginning of words in more rows than this counts as one in so many: it says nothing."""
+SEEN_ROWS_COUNTED_MAX = 500
+"""Rows that are looked at one by one to count what an agent sees of them."""
+UNKNOWN_WORDS_MAX = 4
+"""Unknown words of a question that others are sought for."""
+VOCABULARY_WORDS_MAX = 20_000
+"""Words of the index that an unknown one is compared with."""
+SHORT_TEXT_BYTES = 8_000
+"""Longer texts are not cut into words for their score: the index counts."""
+DROPPED_SHOWN_MAX = 20
+"""Rows that `explain` shows beside the hits."""
 SNIPPET_CHARS = 280
 CHARS_PER_TOKEN = 4
 """The estimate behind `max_tokens`: four characters of JSON a token."""
@@ -51,5 +68,8 @@ TIME_MS_MIN = -62_135_596_800_000
 TIME_MS_MAX = 253_402_300_799_999
 """The years 1 to 9999: what ISO-8601 at the doors can say."""
 
-DRAIN_MEMORIES = 32
-"""Memories that one transaction of the embedding queue takes."""
+SESSION_GAP_MS = 6 * 60 * 60 * 1000
+"""Turns of one conversation that lie further apart are of two sessions."""
+
+DRAIN_TEXTS = 32
+"""Memories or turns that one transaction of the embedding queue takes."""

@@ -11,14 +11,13 @@ from satchel.errors import AmbiguousId, InvalidInput, NotFound, Refused
 from satchel.memory.limits import CANDIDATES_SHOWN_MAX, SHORT_ID_DIGITS_MIN
 from satchel.memory.visibility import Access, Caller, visible
 from satchel.store.lenient import read_columns
-from satchel_sync.tables import BY_NAME, TABLES, Table
+from satchel_sync.tables import BY_NAME, Table, table_of
 
 if TYPE_CHECKING:
     from apsw import Connection
 
 RowT = TypeVar("RowT")
 Params = Mapping[str, Any]
-TABLE_OF: dict[type, Table] = {table.row: table for table in TABLES}
 _DASHES = (8, 12, 16, 20)
 _ID_DIGITS = 32
 _HEX = re.compile(r"[0-9a-f-]+")
@@ -35,7 +34,7 @@ def build(row: type[RowT], values: tuple[Any, ...]) -> RowT:
     SQLite lets a write by hand put anything into a column of numbers; what is none shows as NULL
     here, stays in the file as it is, and is named by the quarantine once a sync meets it.
     """
-    table = TABLE_OF[row]
+    table = table_of(row)
     fields = dict(zip((table.key, *table.names), values, strict=True))
     for name in _numbers(table):
         if not isinstance(fields[name], int | float):
@@ -52,12 +51,12 @@ def select(
     db: Connection, row: type[RowT], where: str, params: Params, tail: str = ""
 ) -> list[RowT]:
     """Rows of one kind as dataclasses; the table is `t` in `where` and `tail`."""
-    return fetch(db, row, f"FROM {TABLE_OF[row].name} AS t WHERE {where} {tail}", params)
+    return fetch(db, row, f"FROM {table_of(row).name} AS t WHERE {where} {tail}", params)
 
 
 def fetch(db: Connection, row: type[RowT], source: str, params: Params) -> list[RowT]:
     """Rows `t` of a FROM clause as dataclasses; what is no UTF-8 shows as escaped bytes."""
-    table = TABLE_OF[row]
+    table = table_of(row)
     try:
         found = db.execute(f"SELECT {columns(table)} {source}", dict(params)).fetchall()
     except UnicodeDecodeError:
@@ -82,7 +81,7 @@ def can_see(caller: Caller, kind: str, alias: str = "t", access: Access = "read"
 
 def find(db: Connection, caller: Caller, row: type[RowT], given: object) -> RowT:
     """The one visible row that a full or short id means. Raises NotFound or AmbiguousId."""
-    table = TABLE_OF[row]
+    table = table_of(row)
     key = resolve(db, caller, table.name, given)
     where = f"t.{table.key} = :key AND {can_see(caller, table.name)}"
     found = select(db, row, where, {**caller.params, "key": key})
@@ -93,7 +92,7 @@ def find(db: Connection, caller: Caller, row: type[RowT], given: object) -> RowT
 
 def find_to_change(db: Connection, caller: Caller, row: type[RowT], given: object) -> RowT:
     """Like `find`, and the caller may change it. Raises Refused when it may only read it."""
-    table = TABLE_OF[row]
+    table = table_of(row)
     found = find(db, caller, row, given)
     key = getattr(found, table.key)
     require_change(db, caller, table.name, key)

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from satchel.memory.limits import SNIPPET_CHARS
-from satchel.memory.query import Tokenizer
+from satchel.memory.query import Term
+from satchel.memory.tokens import Tokenizer
 
 _SPACE = re.compile(r"\s+")
 
 
-def cut(
-    text: str,
-    stems: Collection[str],
-    literals: Collection[str],
-    tokenizer: Tokenizer,
-    chars: int = SNIPPET_CHARS,
-) -> str:
+def cut(text: str, terms: Sequence[Term], tokenizer: Tokenizer, chars: int = SNIPPET_CHARS) -> str:
     """At most `chars` characters on one line, around most terms; "…" where text is left out."""
     if len(text) <= chars:
         return _SPACE.sub(" ", text).strip()
-    start = _start(_places(text, stems, literals, tokenizer), len(text), chars)
+    start = _start(_places(text, terms, tokenizer), len(text), chars)
     end = min(len(text), start + chars)
     start, end = _at_words(text, start, end)
     body = _SPACE.sub(" ", text[start:end]).strip()
     return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
 
 
-def _places(
-    text: str, stems: Collection[str], literals: Collection[str], tokenizer: Tokenizer
-) -> list[int]:
+def _places(text: str, terms: Sequence[Term], tokenizer: Tokenizer) -> list[int]:
     """Character positions where a term starts."""
+    stems = {term.stem for term in terms if term.kind == "word"}
+    beginnings = tuple(term.stem for term in terms if term.kind == "prefix")
+    literals = [term.raw for term in terms if term.kind == "literal"]
     encoded = text.encode()
-    bytes_at = [start for start, _, stem in tokenizer.spans(text) if stem in stems]
+    bytes_at = [
+        start
+        for start, _, stem in tokenizer.spans(text)
+        if stem in stems or (beginnings and stem.startswith(beginnings))
+    ]
     places: list[int] = []
     byte = character = 0
     for at in bytes_at:

@@ -18,6 +18,7 @@ STOP_WORDS = frozenset(
         there these they this those through to too under until up us ve very was wasn we
         were weren what when where which while who whom whose why will with won would
         wouldn you your yours yourself yourselves
+        kind many much sort type
         """,
     )
 )

@@ -19,7 +19,6 @@ from satchel.memory.limits import (
     TIME_MS_MIN,
     TITLE_CHARS_MAX,
 )
-from satchel_sync.digest import text_hash
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
@@ -209,6 +208,8 @@ def normalised(text: str) -> str:
 
 def content_hash(text: str) -> str:
     """The hash of the normalised text, as `memory.content_hash` holds it."""
+    from satchel_sync.digest import text_hash  # it loads OpenSSL, and who only reads hashes nothing
+
     return text_hash(normalised(text))
 
 

@@ -1,49 +1,58 @@
-"""A chat turn and the visible turns next to it."""
+"""Chat turns that were found, each with the visible turns next to it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from satchel.memory.context import turns_beside
 from satchel.memory.limits import SNIPPET_CHARS
-from satchel.memory.lookup import can_see, select
+from satchel.memory.lookup import can_see
+from satchel.memory.sources import Source
 from satchel.memory.visibility import Caller
-from satchel_sync.tables import Chatlog
 
 if TYPE_CHECKING:
     from apsw import Connection
 
 
-def neighbours(db: Connection, caller: Caller, turn: Chatlog) -> dict[str, Any]:
-    """Where the turn stands: `{conversation_id, ordinal, role, before, after}`."""
+def neighbours(db: Connection, caller: Caller, rows: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Where each turn stands: `{conversation_id, ordinal, role, before, after}`, by its row."""
+    if not rows:
+        return {}
+    seen = Source(db, "chatlog", can_see(caller, "chatlog"), caller.params)
+    beside = turns_beside(seen, rows)
+    wanted = {row for pair in beside.values() for row in pair if row is not None} | set(rows)
+    sql = f"""SELECT t.row, t.conversation_id, t.id, t.ordinal, t.role,
+                     substr(t.content, 1, {SNIPPET_CHARS + 1})
+              FROM json_each(:rows) AS k CROSS JOIN chatlog AS t ON t.row = k.value"""
+    found: dict[int, tuple[Any, ...]] = {
+        row: values for row, *values in db.execute(sql, {"rows": json.dumps(sorted(wanted))})
+    }
+    return {row: _place(found, row, *beside[row]) for row in rows}
+
+
+def _place(
+    found: dict[int, tuple[Any, ...]], row: int, before: int | None, after: int | None
+) -> dict[str, Any]:
+    conversation, _, ordinal, role, _ = found[row]
     return {
-        "conversation_id": turn.conversation_id,
-        "ordinal": turn.ordinal,
-        "role": turn.role,
-        "before": _next(db, caller, turn, "<", "DESC"),
-        "after": _next(db, caller, turn, ">", "ASC"),
+        "conversation_id": conversation,
+        "ordinal": ordinal,
+        "role": role,
+        "before": _beside(found, before),
+        "after": _beside(found, after),
     }
 
 
-def _next(
-    db: Connection, caller: Caller, turn: Chatlog, side: str, order: str
-) -> dict[str, Any] | None:
-    where = f"""t.conversation_id = :conversation AND (t.ordinal, t.id) {side} (:ordinal, :id)
-                AND {can_see(caller, "chatlog")}"""
-    params = {
-        **caller.params,
-        "conversation": turn.conversation_id,
-        "ordinal": turn.ordinal,
-        "id": turn.id,
-    }
-    tail = f"ORDER BY t.ordinal {order}, t.id {order} LIMIT 1"
-    found = select(db, Chatlog, where, params, tail)
-    if not found:
+def _beside(found: dict[int, tuple[Any, ...]], row: int | None) -> dict[str, Any] | None:
+    if row is None:
         return None
-    one = found[0]
-    content = one.content or ""
+    _, key, ordinal, role, content = found[row]
+    text = content or ""
     return {
-        "id": one.id,
-        "ordinal": one.ordinal,
-        "role": one.role,
-        "content": content if len(content) <= SNIPPET_CHARS else content[:SNIPPET_CHARS] + "…",
+        "id": key,
+        "ordinal": ordinal,
+        "role": role,
+        "content": text if len(text) <= SNIPPET_CHARS else text[:SNIPPET_CHARS] + "…",
     }

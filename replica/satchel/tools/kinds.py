@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from satchel.memory.limits import TITLE_CHARS_MAX
 
@@ -21,8 +20,7 @@ LONG = "long"
 """Mark: text up to TEXT_BYTES_MAX; other text is a name, up to NAME_CHARS_MAX."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """The least and the largest number that is accepted."""
 
     least: float

@@ -1,0 +1,86 @@
+"""The vector side of one question: who is near, and how near exactly."""
+
+from __future__ import annotations
+
+import _thread
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from satchel.errors import EngineUnavailable
+from satchel.memory.sources import Source
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from satchel.embedding.contract import Embedder
+    from satchel.replica import Replica
+    from satchel.vectors.index import Chunk
+    from satchel.vectors.source import Kind
+
+
+class Meaning:
+    """A question's vector, and the index of the vectors of one model.
+
+    The model runs beside the search by keyword; who first needs the vector waits for it.
+    """
+
+    def __init__(self, replica: Replica, db: Connection, embedder: Embedder, text: str) -> None:
+        """Begin to embed `text`."""
+        self._replica, self._db, self._embedder, self._text = replica, db, embedder, text
+        self._made: bytes | BaseException = b""
+        self._ended = _thread.allocate_lock()
+        self._ended.acquire()
+        # Not `threading.Thread`: its `start` waits until the new thread runs.
+        _thread.start_new_thread(self._embed, ())
+
+    @cached_property
+    def vector(self) -> bytes:
+        """The question's. Raises what the embedder raised."""
+        with self._ended:
+            if isinstance(self._made, BaseException):
+                raise self._made
+            return self._made
+
+    def _embed(self) -> None:
+        try:
+            self._made = self._embedder.embed_query(self._text)
+        except BaseException as error:  # noqa: BLE001 - raised again where the vector is asked for
+            self._made = error
+        finally:
+            self._ended.release()
+
+    def nearest(self, source: Source, limit: int) -> list[int]:
+        """Rows of this source, the most alike first."""
+        return self._replica.vectors.nearest(
+            self._db,
+            self._replica.caller,
+            _kind(source.kind),
+            self._embedder.model_id,
+            self._embedder.dims,
+            self.vector,
+            limit,
+            source.where,
+            source.params,
+        )
+
+    def chunks(self, kind: str, rows: Sequence[int]) -> dict[int, Chunk]:
+        """The exact cosine and the vector of each row's best chunk; rows without are left out."""
+        return self._replica.vectors.chunks(
+            self._db, _kind(kind), self._embedder.model_id, self._embedder.dims, self.vector, rows
+        )
+
+
+def _kind(name: str) -> Kind:
+    return "memory" if name == "memory" else "chatlog"
+
+
+def embedder_of(replica: Replica) -> tuple[Embedder | None, list[str]]:
+    """The embedder, or the notice that meaning is off."""
+    try:
+        embedder = replica.embedder
+    except EngineUnavailable as error:
+        return None, [f"meaning is off, keywords only: {error}"]
+    if embedder is None:
+        return None, [f"meaning is off, keywords only: {replica.embedder_reason}"]
+    return embedder, []

@@ -1,0 +1,101 @@
+"""The columns of the ranking: what each candidate of a pool shows, 0 to about 1 a signal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from satchel.memory import talk
+from satchel.memory.candidates import Candidate
+from satchel.memory.context import Around
+from satchel.memory.counting import Counted
+from satchel.memory.names import is_named, said, speaker
+from satchel.memory.question import Question
+
+RECENCY_HALF_LIFE_MS = 30 * 24 * 60 * 60 * 1000
+
+
+class Shown(NamedTuple):
+    """A candidate with its evidence in words and meaning."""
+
+    candidate: Candidate
+    counted: Counted
+    covers: bool
+    """Whether it has every word of the question: then it is about it, whatever the model says."""
+    keyword: float
+    meaning: float | None
+    """None where there is no vector to compare."""
+    alone: float | None
+    """The meaning of a turn without the turn before it; of all else the same as `meaning`."""
+    vector: bytes | None
+
+
+def columns(
+    question: Question, pool: Sequence[Shown], around: Around, now_ms: int
+) -> dict[str, list[float]]:
+    """One list a signal of the recipe, one number a candidate.
+
+    Rules about how people talk are for turns only: a memory has 0 there.
+    """
+    rows = [one.candidate for one in pool]
+    turns = [said(row.text) if row.text and row.kind == "chatlog" else "" for row in rows]
+    return {
+        "meaning": [one.meaning or 0.0 for one in pool],
+        "alone": [one.alone or 0.0 for one in pool],
+        "keyword": [one.keyword for one in pool],
+        "speaker": [float(_speaks(question, row)) for row in rows],
+        "date": [_date(question, row) for row in rows],
+        "phrase": [float(one.counted.phrase) for one in pool],
+        "title": [float(one.counted.titled) for one in pool],
+        "id": [float(_named(question, row.id)) for row in rows],
+        "when": [float(question.asks_when and talk.tells_time(text)) for text in turns],
+        "question": [float(row.asks) for row in rows],
+        "length": [math.log1p(one.counted.words) for one in pool],
+        "number": [float(talk.has_number(text)) for text in turns],
+        "reaction": [float(talk.reacts(text)) for text in turns],
+        "falls": _falls(pool, around),
+        "importance": [row.importance for row in rows],
+        "confidence": [row.confidence for row in rows],
+        "pinned": [float(row.pinned) for row in rows],
+        "recency": [_recency(row, now_ms) for row in rows],
+    }
+
+
+def _speaks(question: Question, row: Candidate) -> bool:
+    """Whether the question names who says the row."""
+    if not question.names:
+        return False
+    return is_named(speaker(row.role, row.text, row.agent_id), question.names)
+
+
+def _falls(pool: Sequence[Shown], around: Around) -> list[float]:
+    """How much less a turn says by itself than the turn before: then it only comments on that."""
+    found = []
+    for one, previous in zip(pool, around.previous, strict=True):
+        before = pool[previous] if previous >= 0 and one.candidate.kind == "chatlog" else None
+        if before is None or before.candidate.asks or one.alone is None:
+            found.append(0.0)
+        else:
+            found.append(max(0.0, (before.alone or 0.0) - one.alone))
+    return found
+
+
+def _date(question: Question, row: Candidate) -> float:
+    at_ms = row.at_ms
+    if at_ms is None:
+        return 0.0
+    return max((span.nearness(at_ms) for span in question.dates), default=0.0)
+
+
+def _named(question: Question, key: str) -> bool:
+    """Whether the question has this id, or its beginning or end."""
+    digits = key.replace("-", "")
+    short = (given.replace("-", "") for given in question.query.ids)
+    return any(digits.startswith(one) or digits.endswith(one) for one in short)
+
+
+def _recency(row: Candidate, now_ms: int) -> float:
+    if row.recorded_at_ms is None:
+        return 0.0
+    return float(0.5 ** (max(now_ms - row.recorded_at_ms, 0) / RECENCY_HALF_LIFE_MS))
