@@ -51,6 +51,18 @@ def test_a_short_answer_is_found_by_what_was_asked(hybrid: Replica) -> None:
     assert answer in ids(hybrid, "photosynthesis lecture place", kind="chatlog", k=2)
 
 
+def test_a_chat_search_is_narrowed_as_every_search(ada: Replica) -> None:
+    keys = [
+        say(ada, "user", f"apple {number} " + "filler words " * 30, said_at=NOON_MS + number)
+        for number in range(6)
+    ]
+    since = chatlog.search(ada, "apple", since=NOON_MS + 2, until=NOON_MS + 4, explain=True)
+    assert {hit.id for hit in since.hits} == set(keys[2:4])
+    assert all(hit.explain and hit.explain["keyword"] > 0 for hit in since.hits)
+    assert len(chatlog.search(ada, "apple").hits) == 6
+    assert 0 < len(chatlog.search(ada, "apple", max_tokens=400).hits) < 6
+
+
 def test_neighbours_are_the_turns_beside(ada: Replica) -> None:
     say(ada, "user", "shall we meet?", ordinal=10)
     middle = say(ada, "assistant", "at the lighthouse", ordinal=20)

@@ -90,6 +90,17 @@ def test_the_answer_says_what_was_looked_for_instead(ada: Replica) -> None:
     assert not any("no row" in one for one in search.search(ada, "kernel boot").notices)
 
 
+@pytest.mark.parametrize("typo", ["databse", "relaese", "licens"])
+def test_a_stem_that_would_be_cut_once_more_is_found_with_a_typo(ada: Replica, typo: str) -> None:
+    key = write(ada, "the database of the last release has a license").id
+    assert ids(ada, typo) == [key]
+
+
+def test_no_meaning_runs_where_nothing_is_searched(ada: Replica) -> None:
+    answer = search.search(ada, "what is it", kind="chatlog")
+    assert (answer.hits, answer.mode) == ([], "hybrid" if ada.embedder else "keyword")
+
+
 def test_a_word_that_is_there_is_never_corrected(ada: Replica) -> None:
     kernal = write(ada, "the KERNAL of the C64").id
     kernel = write(ada, TEXTS["kernel"]).id

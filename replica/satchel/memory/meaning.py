@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import _thread
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,11 @@ class Meaning:
         finally:
             self._ended.release()
 
+    def wait(self) -> None:
+        """Until the model is done: at the end of a process it must not run any more."""
+        with self._ended:
+            pass
+
     def nearest(self, source: Source, limit: int) -> list[int]:
         """Rows of this source, the most alike first."""
         return self._replica.vectors.nearest(
@@ -69,6 +75,21 @@ class Meaning:
         return self._replica.vectors.chunks(
             self._db, _kind(kind), self._embedder.model_id, self._embedder.dims, self.vector, rows
         )
+
+
+@contextmanager
+def begun(
+    replica: Replica, db: Connection, embedder: Embedder | None, text: str
+) -> Iterator[Meaning | None]:
+    """The question's meaning while it is searched for, or None without an embedder."""
+    if embedder is None:
+        yield None
+        return
+    meaning = Meaning(replica, db, embedder, text)
+    try:
+        yield meaning
+    finally:
+        meaning.wait()
 
 
 def _kind(name: str) -> Kind:

@@ -38,7 +38,7 @@ def of_words(query: Query, stand_ins: Mapping[Term, Term | None], hybrid: bool) 
         found.append("the question has no word that can be searched for")
     for term, meant in stand_ins.items():
         if meant is not None:
-            beginning = f"words that begin with {term.raw!r}"
+            beginning = f"words that begin with {meant.raw!r}"
             instead = beginning if meant.kind == "prefix" else repr(meant.stem)
             found.append(f"no row has the word {term.raw!r}: looked for {instead}")
     return found

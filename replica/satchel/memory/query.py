@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, NamedTuple
 
 from satchel.memory.spelling import Words
@@ -11,11 +12,6 @@ from satchel.memory.tokens import Tokenizer
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|\b[0-9a-fA-F]{8,31}\b")
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“]*)“|«([^»]*)»')
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]{2,}"
-)
-"""Runs of scripts without spaces: the tokenizer makes one token of a whole sentence of them."""
 TERMS_LOOKED_UP_MAX = 128
 
 Kind = Literal["word", "prefix", "literal"]
@@ -62,7 +58,7 @@ def parse(text: str, tokenizer: Tokenizer) -> Query:
     meant = [token for token in tokens if token[1].casefold() not in STOP_WORDS] or tokens
     terms: dict[str, Term] = {}
     for stem, raw, starred in meant:
-        if _UNSPACED.search(raw):
+        if not raw.isascii() and _unspaced().search(raw):
             continue
         term = Term(stem, raw, "prefix" if starred and len(raw) > 1 else "word")
         terms.setdefault(term.stem, term)
@@ -90,7 +86,20 @@ def _literals(text: str, phrases: tuple[Phrase, ...], has_tokens: bool) -> list[
 
     That are unspaced scripts, quoted symbols, and any symbols when there is nothing else.
     """
-    found = [*_UNSPACED.findall(text), *(phrase.raw for phrase in phrases if not phrase.stems)]
+    unspaced = [] if text.isascii() else _unspaced().findall(text)
+    found = [*unspaced, *(phrase.raw for phrase in phrases if not phrase.stems)]
     if not found and not has_tokens:
         found = [word for word in text.split() if not set(word) <= set("\"'*()^:,.;-+~")]
     return list(dict.fromkeys(found))[:8]
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Runs of scripts without spaces: the tokenizer makes one token of a whole sentence of them.
+
+    Compiled with the first question that is not ASCII: that takes milliseconds.
+    """
+    return re.compile(
+        "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+        "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]{2,}"
+    )

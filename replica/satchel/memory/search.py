@@ -13,7 +13,7 @@ from satchel.memory.filters import Filter
 from satchel.memory.gather import Gatherer
 from satchel.memory.hits import Hit
 from satchel.memory.limits import DROPPED_SHOWN_MAX, HITS_MAX, QUERY_CHARS_MAX
-from satchel.memory.meaning import Meaning, embedder_of
+from satchel.memory.meaning import begun, embedder_of
 from satchel.memory.question import understand
 from satchel.memory.ranked import Ranked
 from satchel.memory.terms import weigh
@@ -103,22 +103,22 @@ def _answer(replica: Replica, request: Request) -> SearchAnswer:
         wanted = request.wanted.settled(db, caller)
         told += notices.of_filters(db, caller, wanted)
         question = understand(db, caller, request.query, wanted.moment.asked_at_ms)
-        meaning = Meaning(replica, db, embedder, question.meaning) if embedder else None
         kinds = [kind for kind in request.kinds if _has_rows(db, kind)]
-        terms = weigh(db, caller, kinds, question)
-        told += notices.of_words(question.query, terms.stand_ins, meaning is not None)
-        gatherer = Gatherer(replica, question, terms, meaning, scale, request.k)
-        pool = gatherer.gather(db, kinds, wanted, request.conversation)
+        with begun(replica, db, embedder if kinds else None, question.meaning) as meaning:
+            terms = weigh(db, caller, kinds, question)
+            gatherer = Gatherer(replica, question, terms, meaning, scale, request.k)
+            pool = gatherer.gather(db, kinds, wanted, request.conversation)
         scored = ranked.rank(engine, recipe, scale, pool)
         able = ranked.contenders(scored, request.k, recipe.diversity)
         chosen = ranked.choose(engine, able, request.k, recipe.diversity)
         found = hits.show(db, replica, terms.all(), chosen, request.explain)
+    told += notices.of_words(question.query, terms.stand_ins, embedder is not None)
     shown = hits.within(found, request.max_tokens)
-    told += replica.vectors.notices() if meaning else []
+    told += replica.vectors.notices() if embedder else []
     told += notices.of_answer(caller, found, shown, request.max_tokens)
     return SearchAnswer(
         hits=shown,
-        mode="hybrid" if meaning else "keyword",
+        mode="hybrid" if embedder else "keyword",
         dropped=_dropped(request, scored, chosen, shown),
         notices=told,
         took_ms=0.0,

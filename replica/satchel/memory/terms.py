@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.memory.limits import QUERY_TERMS_MAX, UNKNOWN_WORDS_MAX
@@ -23,7 +23,7 @@ class Terms(NamedTuple):
     stand_ins: Mapping[Term, Term | None]
 
     complete: Mapping[str, bool]
-    """Kind -> whether each term of the question is in some row."""
+    """Kind -> whether each term of the question, or what stands for it, is in some row."""
 
     def all(self) -> list[Term]:
         """Every term of any kind."""
@@ -52,14 +52,15 @@ def weigh(db: Connection, caller: Caller, kinds: Sequence[str], question: Questi
     return Terms(
         {kind: _rarest(counts) for kind, counts in found.items()},
         stand_ins,
-        {kind: _complete(counts, unknown) for kind, counts in found.items()},
+        {kind: _complete(counts, stand_ins) for kind, counts in found.items()},
     )
 
 
-def _complete(counts: Mapping[Term, int], unknown: Collection[Term]) -> bool:
-    """What stands for an unknown word is a guess, and proves nothing."""
-    return not any(term in counts for term in unknown) and all(
-        found or term.kind == "literal" for term, found in counts.items()
+def _complete(counts: Mapping[Term, int], stand_ins: Mapping[Term, Term | None]) -> bool:
+    """Whether every word is there; one that something stands for counts as its stand-in does."""
+    return all(
+        found or term.kind == "literal" or stand_ins.get(term) in counts
+        for term, found in counts.items()
     )
 
 

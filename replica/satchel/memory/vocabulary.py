@@ -64,10 +64,17 @@ class Vocabulary:
             return None
         for shared in (2, 1):
             for word in self._alike(term, shared):
-                meant = Term(word, word)
-                if self.frequency(meant):
+                meant = self._asked_for(word)
+                if meant is not None and self.frequency(meant):
                     return meant
         return None
+
+    def _asked_for(self, word: str) -> Term | None:
+        """A stem of the index as a term: a beginning, where asking would cut it once more."""
+        stems = Tokenizer(self._db).stems(word)
+        if len(stems) != 1 or not word.startswith(stems[0]):
+            return None
+        return Term(stems[0], word, "word" if stems[0] == word else "prefix")
 
     def _rows(self, term: Term) -> int:
         if term.kind == "word":
@@ -95,11 +102,7 @@ class Vocabulary:
             alike = likeness(stem, word)
             if near or alike >= ALIKE:
                 found.append((not near, -alike, -rows, word))
-        tokenizer = Tokenizer(self._db)
-        # A stem that would be stemmed again cannot be asked for.
-        return [
-            word for *_, word in sorted(found)[:ALIKE_WORDS_MAX] if tokenizer.stems(word) == [word]
-        ]
+        return [word for *_, word in sorted(found)[:ALIKE_WORDS_MAX]]
 
 
 def rarity(rows: int, found: int) -> float:
