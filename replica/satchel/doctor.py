@@ -1,13 +1,16 @@
 """`satchel doctor`: checks of this machine, each with what was found and how to mend it.
 
-A check never raises: what it cannot look at is a failed or warning check that says why.
+A check never raises: what it cannot look at is a failed or warning check that says why. Nothing is
+changed but what is derived: the digest of a model's weights is remembered.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import apsw
@@ -26,7 +29,7 @@ SQLITE_SAFE = (3, 51, 3)
 """The first SQLite without the bug that could corrupt a database when its WAL was reset."""
 CLOCK_OFFSET_MS_MAX = 60_000
 WAREHOUSE_TIMEOUT_S = 10
-_COUNTED = ("outbox", "quarantine", "embed_queue", "conflict")
+_COUNTED = ("outbox", "quarantine", "embed_queue", "turn_queue", "conflict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,7 @@ def _inside(replica: Replica) -> Iterator[Check]:
         fix="" if sound else "stop every satchel, keep a copy of the file, restore a backup",
     )
     yield _queues(counts)
+    yield _vectors(replica.store.home, replica.store.replica_id)
 
 
 def _queues(counts: dict[str, int]) -> Check:
@@ -148,21 +152,75 @@ def _ranking(settings: Settings) -> Check:
 
 
 def _embedding(settings: Settings) -> Check:
+    """The engine is really opened with its model: what a search could not use is no "ok"."""
     if settings.embedding == "off":
         return Check(name="embedding", ok="ok", found="off: search is by keyword")
-    from satchel.embedding import availability
+    from satchel.embedding import open_engine
 
     try:
-        available, said = availability(settings)
+        engine, model = open_engine(settings)
     except SatchelError as error:
-        return _failed("embedding", error)
+        asked = settings.embedding != "auto" or settings.model is not None
+        return Check(
+            name="embedding",
+            ok="fail" if asked else "warn",
+            found=str(error),
+            why="search is by keyword only",
+            fix=error.hint,
+        )
+    found = f"{engine}, {model.model_id}, {model.dims} dims, window {model.window}"
+    return Check(name="embedding", ok="ok", found=found)
+
+
+# ---- the files of vectors -----------------------------------------------------------------------
+
+
+def _vectors(home: Path, replica_id: bytes) -> Check:
+    """Each file of vectors is read whole; none is the truth, so a bad one is a warning."""
+    from satchel.vectors.place import FOLDER
+
+    folder = home / FOLDER
+    if not os.path.lexists(folder):
+        found = f"no {folder} yet: the first search by meaning makes it"
+        return Check(name="vectors", ok="ok", found=found)
+    if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return Check(
+            name="vectors",
+            ok="warn",
+            found=f"{folder} is no folder that this user can write to",
+            why="every process makes the vectors anew, in its memory",
+            fix="let this user write to that folder, or remove it",
+        )
+    told = [_vector_file(path, home, replica_id) for path in sorted(folder.glob("*.vec"))]
+    sound = all(usable for _, usable in told)
     return Check(
-        name="embedding",
-        ok="ok" if available else "warn",
-        found=str(said) or settings.embedding,
-        why="" if available else "search is by keyword only",
-        fix="" if available else "install satchel[sentence-transformers] and a model",
+        name="vectors",
+        ok="ok" if sound else "warn",
+        found="; ".join(said for said, _ in told) or f"{folder} is empty",
+        why="" if sound else "the next search by meaning has to make them anew",
+        fix="" if sound else "search once, or delete them: the vectors are in the database too",
     )
+
+
+def _vector_file(path: Path, home: Path, replica_id: bytes) -> tuple[str, bool]:
+    """What there is to say of a file, and whether every record of it can be used."""
+    from satchel.vectors.errors import Damaged
+    from satchel.vectors.format import HEADER_BYTES, read_header
+    from satchel.vectors.place import Place
+
+    try:
+        with path.open("rb") as file:
+            header = read_header(file.read(HEADER_BYTES))
+        kind, _, model_id = header.name.partition(" ")
+        place = Place(home, replica_id, kind, model_id, header.dims)
+        opened = place.open()
+        if opened is None or place.path != path:
+            raise Damaged(f"a file of {header.name!r} has another name")
+        opened.image.verify()
+    except (Damaged, OSError, ValueError) as error:
+        return f"{path.name} cannot be used: {error}", False
+    rows, size = header.records - header.masked, path.stat().st_size / 1e6
+    return f"{header.name}: {rows} rows, {header.dims} dims, {size:.1f} MB", True
 
 
 # ---- the warehouse ------------------------------------------------------------------------------

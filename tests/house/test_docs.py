@@ -237,6 +237,14 @@ def modules_with_errors() -> list[str]:
     ]
 
 
+def test_every_word_of_the_native_engine_is_listed() -> None:
+    source = (ROOT / "native/crates/embedder/src/error.rs").read_text("utf-8")
+    page = (ROOT / "docs/ERRORS.md").read_text("utf-8")
+    words = re.findall(r'=> "(\w+)",', source)
+    assert len(words) > 5
+    assert words == re.findall(r"^\| `(\w+)` \| \D", page, re.MULTILINE)
+
+
 def test_every_error_is_listed_with_its_exit_code() -> None:
     page = (ROOT / "docs/ERRORS.md").read_text("utf-8")
     listed = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)

@@ -20,6 +20,7 @@ SETS = {
     "base.txt": PROJECT["dependencies"],
     "warehouse.txt": PROJECT["dependencies"] + EXTRAS["warehouse"],
     "dev.txt": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["dev"],
+    "bench.txt": PROJECT["dependencies"] + EXTRAS["bench"],
 }
 
 

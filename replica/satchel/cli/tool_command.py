@@ -41,12 +41,12 @@ def _parameter(tool: Tool, one: Parameter) -> inspect.Parameter:
     kind: Any = list[str] if one.many else bool if one.base == "boolean" else str
     declared: Any
     if one.name in tool.positional:
-        declared = typer.Argument(metavar=metavar(one), help=one.help, show_default=False)
+        declared = typer.Argument(metavar=metavar(one), help=one.told, show_default=False)
     else:
         shown = "|".join(one.choices) or _METAVARS.get(one.base, "")
         declared = typer.Option(
             *names_of(tool, one),
-            help=one.help,
+            help=one.told,
             metavar=None if one.base == "boolean" else shown,
             show_default=False,
         )

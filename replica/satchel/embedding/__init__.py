@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.embedding.contract import Embedder
 from satchel.embedding.models import Model, find_model
@@ -13,7 +13,7 @@ from satchel.errors import EngineUnavailable
 if TYPE_CHECKING:
     from satchel.config import Settings
 
-__all__ = ["Embedder", "availability", "choose", "is_quick"]
+__all__ = ["Embedder", "Opened", "availability", "choose", "is_quick", "open_engine"]
 
 NATIVE = "native"
 REFERENCE = "sentence-transformers"
@@ -21,15 +21,17 @@ ENGINES = (NATIVE, REFERENCE)
 """What `auto` tries, in this order: the second needs torch, and seconds to start."""
 
 
+class Opened(NamedTuple):
+    """An engine by its name, ready to embed."""
+
+    engine: str
+    embedder: Embedder
+
+
 def availability(settings: Settings) -> tuple[bool, str]:
     """Whether an engine and a model are here, with the reason when not; loads neither."""
-    if settings.embedding == "off":
-        return False, "embedding is off in the configuration"
-    engines, reason = _engines(settings)
-    if not engines:
-        return False, reason
     try:
-        find_model(settings.model, settings.home)
+        _ready(settings)
     except EngineUnavailable as error:
         return False, str(error)
     return True, ""
@@ -39,9 +41,11 @@ def is_quick(settings: Settings) -> bool:
     """Whether the engine that would be chosen loads within the time of one search."""
     from satchel.embedding import native
 
-    if not availability(settings)[0] or _engines(settings)[0][0] != NATIVE:
+    try:
+        engines, model = _ready(settings)
+    except EngineUnavailable:
         return False
-    return native.is_quick(find_model(settings.model, settings.home))
+    return engines[0] == NATIVE and native.is_quick(model)
 
 
 def choose(settings: Settings) -> tuple[Embedder | None, str]:
@@ -49,31 +53,59 @@ def choose(settings: Settings) -> tuple[Embedder | None, str]:
 
     Raises EngineUnavailable when an engine was asked for by name and can't be had.
     """
-    here, reason = availability(settings)
-    reasons = [] if here else [reason]
-    for engine in _engines(settings)[0] if here else ():
+    try:
+        return open_engine(settings).embedder, ""
+    except EngineUnavailable as error:
+        if settings.embedding in ("auto", "off"):
+            return None, str(error)
+        raise
+
+
+def open_engine(settings: Settings) -> Opened:
+    """The first engine that opens the model.
+
+    Raises EngineUnavailable with the reason of each that did not, and how to mend the first.
+    """
+    engines, model = _ready(settings)
+    errors: list[EngineUnavailable] = []
+    for engine in engines:
         try:
-            return _load(engine, find_model(settings.model, settings.home)), ""
+            return Opened(engine, _load(engine, model))
         except EngineUnavailable as error:
-            reasons.append(str(error))
-    reason = "; ".join(dict.fromkeys(reasons))
-    if settings.embedding in ("auto", "off"):
-        return None, reason
-    raise EngineUnavailable(
-        f"embedding: {reason}",
-        hint="`satchel model list` shows what is here; `embedding.engine` = `auto` takes what is",
-        field="embedding.engine",
-    )
+            errors.append(error)
+    said = "; ".join(dict.fromkeys(str(error) for error in errors))
+    raise EngineUnavailable(said, hint=errors[0].hint, field=errors[0].field) from errors[0]
 
 
-def _engines(settings: Settings) -> tuple[list[str], str]:
-    """The engines that may be tried, in order, and why there is none."""
-    wanted = ENGINES if settings.embedding == "auto" else (settings.embedding,)
+def _ready(settings: Settings) -> tuple[list[str], Model]:
+    """The engines that may be tried, in order, and the model. Raises EngineUnavailable."""
+    if settings.embedding == "off":
+        raise EngineUnavailable(
+            "embedding is off in the configuration",
+            hint="`embedding.engine` = `auto` takes what is here",
+            field="embedding.engine",
+        )
+    return _engines(settings.embedding), find_model(settings.model, settings.home)
+
+
+def _engines(asked: str) -> list[str]:
+    """The engines that can be imported here, in order. Raises EngineUnavailable for none."""
+    wanted = ENGINES if asked == "auto" else (asked,)
     if not set(wanted) <= set(ENGINES):
-        return [], f"this release has no embedding engine {settings.embedding!r}"
+        raise EngineUnavailable(
+            f"this release has no embedding engine {asked!r}",
+            hint=f"set `embedding.engine` to auto, {', '.join(ENGINES)} or off",
+            field="embedding.engine",
+        )
     refusals = {engine: _REFUSALS[engine]() for engine in wanted}
     here = [engine for engine, refusal in refusals.items() if not refusal]
-    return here, "" if here else "; ".join(refusals.values())
+    if not here:
+        raise EngineUnavailable(
+            "; ".join(refusals.values()),
+            hint="install " + " or ".join(f"`satchel[{engine}]`" for engine in wanted),
+            field="embedding.engine",
+        )
+    return here
 
 
 def _native_refusal() -> str:

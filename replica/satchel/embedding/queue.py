@@ -12,7 +12,6 @@ from satchel.embedding import vectors as memory_vectors
 from satchel.embedding.chunks import Piece
 from satchel.embedding.turn_vectors import Turn
 from satchel.errors import EngineUnavailable
-from satchel.memory.limits import DRAIN_TEXTS
 from satchel.memory.lookup import build, columns
 from satchel.store.sql import alive
 from satchel_sync.tables import MEMORY, Memory
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
     from satchel.embedding.contract import Embedder
     from satchel.replica import Replica
+
+DRAIN_TEXTS = 32
+"""Memories or turns that one transaction of the queue takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

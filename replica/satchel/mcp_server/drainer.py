@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 
-from satchel.embedding.queue import drain
+from satchel.embedding.queue import DRAIN_TEXTS, drain
 from satchel.errors import SatchelError
-from satchel.memory.limits import DRAIN_TEXTS
 from satchel.replica import Replica
 
 CLOSE_TIMEOUT_S = 5

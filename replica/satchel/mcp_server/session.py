@@ -105,4 +105,4 @@ def _told(parameter: Parameter) -> str:
     many = "list of " if parameter.many else ""
     kind = "|".join(parameter.choices) or parameter.base
     needed = ", required" if parameter.required else ""
-    return f"{many}{kind}{needed}: {parameter.help}"
+    return f"{many}{kind}{needed}: {parameter.told}"

@@ -153,10 +153,31 @@ def _id(db: Connection, caller: Caller, owner: Owner, said: tuple[str, int, str,
 
 
 def search(
-    replica: Replica, query: str, *, k: int = 10, conversation_id: str | None = None
+    replica: Replica,
+    query: str,
+    *,
+    k: int = 10,
+    conversation_id: str | None = None,
+    since: int | None = None,
+    until: int | None = None,
+    max_tokens: int | None = None,
+    explain: bool = False,
 ) -> SearchAnswer:
-    """Turns that have to do with the question, each with a neighbour turn on either side."""
-    return search_all(replica, query, k=k, kind="chatlog", conversation_id=conversation_id)
+    """Turns that have to do with the question, each with a neighbour turn on either side.
+
+    `since` <= said at < `until`, in UTC milliseconds. Raises InvalidInput.
+    """
+    return search_all(
+        replica,
+        query,
+        k=k,
+        kind="chatlog",
+        conversation_id=conversation_id,
+        since=since,
+        until=until,
+        max_tokens=max_tokens,
+        explain=explain,
+    )
 
 
 def list_conversations(

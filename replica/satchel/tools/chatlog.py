@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from satchel.memory import chatlog
 from satchel.memory.search import SearchAnswer
-from satchel.tools.kinds import Count, Json, Range, Text, Time
+from satchel.tools.kinds import Budget, Count, Json, Range, Text, Time
 from satchel.tools.tool import tool
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def chatlog_write(
 
     conversation_id: The conversation
     text: What was said
-    role: user, assistant, system or tool
+    role: user, assistant, system, tool, or the speaker's name
     ordinal: Its place in the conversation; the next one when not given
     said_at: When it was said
     scope: agent, session, space, user or org
@@ -75,14 +75,31 @@ def chatlog_search(
     query: Text,
     k: Count = 10,
     conversation_id: str | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    max_tokens: Budget | None = None,
+    explain: bool = False,
 ) -> SearchAnswer:
     """Search what was said, turn by turn.
 
-    query: What to look for
+    query: Words, "phrases", ids, names, dates; word* for a beginning
     k: Hits at most
     conversation_id: Only this conversation
+    since: Said from then on
+    until: Said before
+    max_tokens: Tokens at most, about 4 characters each
+    explain: Show the parts of each score
     """
-    return chatlog.search(replica, query, k=k, conversation_id=conversation_id)
+    return chatlog.search(
+        replica,
+        query,
+        k=k,
+        conversation_id=conversation_id,
+        since=since,
+        until=until,
+        max_tokens=max_tokens,
+        explain=explain,
+    )
 
 
 @tool(writes=False)

@@ -32,5 +32,7 @@ Json = Annotated[dict[str, Any], JSON_OBJECT]
 Text = Annotated[str, LONG]
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 1000)]
+Budget = Annotated[int, Range(1, 2**31 - 1)]
+"""Tokens of an answer, estimated at CHARS_PER_TOKEN."""
 Id = str
 """A full id, or a unique prefix or suffix of 8 or more hex digits."""

@@ -99,12 +99,12 @@ def memory_list(
     """List memories, the newest first.
 
     type: Only of this type
-    scope: Only of this scope
+    scope: Only agent, session, space, user or org
     spaces: Only of these spaces
-    agents: Only of these agents
+    agents: Only rows of these agents
     session: Only of this session
-    as_of: What was true then
-    known_at: What was believed then
+    as_of: What was true then, default now
+    known_at: What was believed then, default now
     since: Recorded from then on
     until: Recorded before
     superseded: Those that ended too

@@ -41,7 +41,14 @@ class Parameter:
         if self.range:
             one |= {"minimum": self.range.least, "maximum": self.range.most}
         whole = {"type": "array", "items": one} if self.many else one
-        return whole | ({"description": self.help} if self.help else {})
+        return whole | ({"description": self.told} if self.help else {})
+
+    @property
+    def told(self) -> str:
+        """The help, and the default where there is one."""
+        return (
+            self.help if self.default in (None, False) else f"{self.help}, default {self.default}"
+        )
 
 
 def read_parameter(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from satchel.memory import search
 from satchel.memory.search import SearchAnswer
-from satchel.tools.kinds import Count, Id, Range, Text, Time
+from satchel.tools.kinds import Budget, Count, Id, Text, Time
 from satchel.tools.tool import tool
 
 if TYPE_CHECKING:
     from satchel.replica import Replica
-
-Tokens = Annotated[int, Range(1, 2**31 - 1)]
 
 
 @tool(
@@ -35,24 +33,24 @@ def memory_search(
     known_at: Time | None = None,
     since: Time | None = None,
     until: Time | None = None,
-    max_tokens: Tokens | None = None,
+    max_tokens: Budget | None = None,
     explain: bool = False,
 ) -> SearchAnswer:
     """Search by keyword and meaning. Fewer hits than k is a good answer.
 
-    query: What to look for
+    query: Words, "phrases", ids, names, dates; word* for a beginning
     k: Hits at most
     kind: Rows to look in
     type: Only of this type
-    scope: Only of this scope
-    spaces: Only these pools
-    agents: Rows of these agents
+    scope: Only agent, session, space, user or org
+    spaces: Only these spaces
+    agents: Only rows of these agents
     session: Only of this session
-    as_of: What was true then
-    known_at: What was believed then
-    since: Recorded from then on
-    until: Recorded before
-    max_tokens: Budget of the answer
+    as_of: What was true then, default now
+    known_at: What was believed then, default now
+    since: Recorded (turns: said at) from then on
+    until: Recorded (turns: said at) before
+    max_tokens: Tokens at most, about 4 characters each
     explain: Show the parts of each score
     """
     return search.search(
