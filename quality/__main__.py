@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -54,8 +55,11 @@ def main() -> int:
             ablated[one.name] = ablation.answers
         file = results.write(told.results, one.name, run, found)
         show(one, answers[one.name], time.perf_counter() - began, file)
-    if told.limit is None:
-        publish(told.page, run, done, answers, ablated)
+        if told.limit is None:
+            page.put(told.page, one.name, page.section_of(one, answers[one.name], run))
+    if ablated and told.limit is None:
+        left_out = [one for one in done if one.name in ablated]
+        page.put(told.page, "ablation", page.section_of_ablation(left_out, answers, ablated, run))
     return 0
 
 
@@ -87,8 +91,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 def engine(told: argparse.Namespace) -> tuple[Run, Embedder | None]:
     """What this run is, and its embedder; without one search goes by keyword, and says so."""
-    settings = Settings(home=ROOT, embedding=told.embedding, model=told.model)
-    found, reason = choose(settings)
+    with tempfile.TemporaryDirectory(prefix="satchel-quality-") as home:
+        settings = Settings(home=Path(home), embedding=told.embedding, model=told.model)
+        found, reason = choose(settings)
     if found is None:
         print(f"by keyword only: {reason}")
         return Run(commit=results.commit(), model="none, by keyword only"), None
@@ -121,22 +126,6 @@ def show(one: QualitySet, answers: list[Found], took_s: float, file: Path) -> No
         print(
             f"{name:28} {count:5}", *(f"{page.percent(share):>14}" for share in means), flush=True
         )
-
-
-def publish(
-    file: Path,
-    run: Run,
-    sets: list[QualitySet],
-    answers: dict[str, list[Found]],
-    ablated: dict[str, dict[str, list[Found]]],
-) -> None:
-    """Each set's section on the page, and that of the ablation."""
-    for one in sets:
-        page.put(file, one.name, page.section_of(one, answers[one.name], run))
-    if ablated:
-        left_out = [one for one in sets if one.name in ablated]
-        text = page.section_of_ablation(left_out, answers, ablated, run)
-        page.put(file, "ablation", text)
 
 
 if __name__ == "__main__":
