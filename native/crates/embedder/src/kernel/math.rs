@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 
-/// `e^x`, relative error below 3e-7 for x from -87 to 88; x outside is clamped to that.
+/// `e^x`, relative error below 3e-7 for x from -87 to 88; x outside is clamped to that. NaN stays.
 ///
 /// Cephes' `expf` (Moshier, *Methods and Programs for Mathematical Functions*, 1989):
 /// `e^x = 2^n * e^r` with `n = round(x / ln 2)`, and a polynomial of degree 6 for `e^r`.
@@ -19,7 +19,7 @@ pub(super) unsafe fn exp<V: Lanes>(x: V) -> V {
         [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
     // SAFETY: as the caller promises.
     unsafe {
-        let x = x.max(V::splat(-87.0)).min(V::splat(88.0));
+        let x = V::splat(88.0).min(V::splat(-87.0).max(x));
         let rounder = V::splat(ROUNDER);
         let n = x.mul_add(V::splat(std::f32::consts::LOG2_E), rounder).sub(rounder);
         let r = n.mul_add(V::splat(-LN_2_HIGH), x);
@@ -47,7 +47,7 @@ pub(super) unsafe fn gelu<V: Lanes>(x: V) -> V {
         -2.101_024e-6,
         -5.692_506_4e-5,
         -7.349_906e-4,
-        -2.954_599_8e-3,
+        -2.954_6e-3,
         -1.609_603_3e-2,
     ];
     const Q: [f32; 5] =

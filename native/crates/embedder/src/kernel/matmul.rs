@@ -1,6 +1,8 @@
 //! `out = a * b` tile by tile: a tile of `out` stays in registers over the whole depth, so each
 //! number of it is made in one order, whatever its tile.
 
+use std::ops::Range;
+
 use super::lanes::Lanes;
 use super::math::gelu;
 use super::panels::Panels;
@@ -162,6 +164,14 @@ impl<'a> Finish<'a> {
         match self {
             Finish::Plain => None,
             Finish::Bias(bias) | Finish::BiasGelu(bias) | Finish::BiasAdd(bias) => Some(bias),
+        }
+    }
+
+    /// The same for some of the columns.
+    pub fn narrowed(self, columns: Range<usize>) -> Self {
+        match self.bias() {
+            None => self,
+            Some(bias) => self.with_bias(&bias[columns]),
         }
     }
 

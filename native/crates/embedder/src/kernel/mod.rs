@@ -102,18 +102,19 @@ impl Kernel {
 
     /// Packs a matrix for products in pairs; `None` where this processor is not faster with them.
     ///
-    /// `parts` hold its columns one behind the other, each a run of `depth` numbers.
-    pub fn pack_pairs(&self, parts: &[impl AsRef<[f32]>], depth: usize) -> Option<PairPanels> {
+    /// `column(c)` gives column `c` as a run of `depth` numbers.
+    pub fn pack_pairs<'a>(
+        &self,
+        (depth, columns): (usize, usize),
+        column: impl Fn(usize) -> &'a [f32],
+    ) -> Option<PairPanels> {
         self.pairs.as_ref()?;
-        let rounded: Vec<PairRows> = parts
-            .iter()
-            .map(|part| {
-                let mut rounded = PairRows::default();
-                self.round(part.as_ref(), depth, &mut rounded);
-                rounded
-            })
-            .collect();
-        Some(PairPanels::pack(self, &rounded))
+        Some(PairPanels::pack(self, (depth, columns), column))
+    }
+
+    /// Whether products in pairs are what to use.
+    pub fn has_pairs(&self) -> bool {
+        self.pairs.is_some()
     }
 
     /// Rounds each row of `width` numbers for a product in pairs.
@@ -121,10 +122,17 @@ impl Kernel {
     /// # Panics
     /// When this kernel has no such product.
     pub fn round(&self, numbers: &[f32], width: usize, to: &mut PairRows) {
-        let rules = self.pairs.as_ref().expect("a kernel with pairs");
         to.reshape(numbers.len() / width, width);
-        // SAFETY: `to` has room; `all` has handed this kernel out after detection.
-        unsafe { (rules.round)(numbers, width, to) };
+        for (index, row) in numbers.chunks_exact(width).enumerate() {
+            self.round_row(row, index, to);
+        }
+    }
+
+    /// Rounds one row; there must be room for it.
+    fn round_row(&self, row: &[f32], index: usize, to: &mut PairRows) {
+        let rules = self.pairs.as_ref().expect("a kernel with pairs");
+        // SAFETY: `all` has handed this kernel out after detection.
+        unsafe { (rules.round)(row, index, to) };
     }
 
     /// `out = finish(rows * panels)`, in pairs.

@@ -76,15 +76,25 @@ pub(crate) struct PairPanels {
 }
 
 impl PairPanels {
-    /// Packs rounded rows as columns; `parts` are of one size.
-    pub(super) fn pack(kernel: &Kernel, parts: &[PairRows]) -> Self {
-        let (each, depth) = parts.first().map_or((0, 0), |part| (part.count(), part.stride));
-        let columns = each * parts.len();
+    /// Packs the columns that `column` gives, each a run of `depth` numbers.
+    pub(super) fn pack<'a>(
+        kernel: &Kernel,
+        (depth, columns): (usize, usize),
+        column: impl Fn(usize) -> &'a [f32],
+    ) -> Self {
         let mut panels = Panels::new(kernel.floats.panel_width);
-        panels.reshape(depth, columns);
-        panels.fill_columns(|column| parts[column / each].row(column % each));
-        let mut factors: Vec<f32> = parts.iter().flat_map(|part| part.factors.clone()).collect();
-        factors.resize(kernel.whole_panels(columns), 0.0);
+        panels.reshape(depth.div_ceil(2), columns);
+        let mut factors = vec![0.0; kernel.whole_panels(columns)];
+        // One panel is rounded at a time, so that it is still in the cache when it is packed.
+        let mut rounded = PairRows::default();
+        for panel in 0..panels.count() {
+            let own = panels.columns_of(panel);
+            rounded.reshape(own.len(), depth);
+            own.clone()
+                .for_each(|index| kernel.round_row(column(index), index - own.start, &mut rounded));
+            factors[own.clone()].copy_from_slice(&rounded.factors);
+            panels.fill_panel(panel, |index| rounded.row(index - own.start));
+        }
         Self { panels, factors }
     }
 
@@ -157,49 +167,49 @@ impl<P: PairLanes> Sides<P::Float> for PairsIn<'_, P> {
     }
 }
 
-/// Rounds each row of `width` numbers. A row that holds NaN, or numbers whose squares are infinite,
-/// gets the factor NaN, so that whatever is made of it shows.
+/// Rounds a row. One that holds NaN, or numbers whose squares are infinite, gets the factor NaN, so
+/// that whatever is made of it shows.
 ///
 /// # Safety
 /// See [`Lanes`].
 #[inline(always)]
-pub(super) unsafe fn round<P: PairLanes>(numbers: &[f32], width: usize, to: &mut PairRows) {
+pub(super) unsafe fn round<P: PairLanes>(row: &[f32], index: usize, to: &mut PairRows) {
     let count = P::Float::COUNT;
+    let width = row.len();
     let whole = width / count * count;
     let limit = LENGTH_MAX - (width as f32).sqrt(); // each rounding may add a half
-    for (index, row) in numbers.chunks_exact(width).enumerate() {
-        // SAFETY: loops read and write whole registers below `whole`, which is inside both rows.
-        unsafe {
-            let mut squares = P::Float::splat(0.0);
-            let mut largest = P::Float::splat(0.0);
-            for at in (0..whole).step_by(count) {
-                let x = P::Float::load(row.as_ptr().add(at));
-                squares = x.mul_add(x, squares);
-                largest = largest.max(x).max(P::Float::splat(0.0).sub(x));
-            }
-            let rest = &row[whole..];
-            let squares = rest.iter().fold(squares.sum(), |sum, x| sum + x * x);
-            let largest = rest.iter().fold(largest.largest(), |most, x| most.max(x.abs()));
-            let factor = match squares < SQUARES_MIN {
-                true => 0.0,
-                false => (limit / squares.sqrt()).min(NUMBER_MAX / largest),
-            };
-            let pairs = to.pairs[index * to.stride..].as_mut_ptr().cast::<i16>();
-            for at in (0..whole).step_by(count) {
-                let x = P::Float::load(row.as_ptr().add(at));
-                P::store_rounded(x.mul(P::Float::splat(factor)), pairs.add(at));
-            }
-            for (at, x) in rest.iter().enumerate() {
-                pairs.add(whole + at).write((x * factor).round_ties_even() as i16);
-            }
-            if width % 2 == 1 {
-                pairs.add(width).write(0);
-            }
-            to.factors[index] = match factor {
-                _ if !squares.is_finite() => f32::NAN,
-                0.0 => 0.0,
-                _ => 1.0 / factor,
-            };
+    let pairs = to.pairs[index * to.stride..][..to.stride].as_mut_ptr().cast::<i16>();
+    assert_eq!(width.div_ceil(2), to.stride, "a row of another width");
+    // SAFETY: loops read and write whole registers below `whole`, which is inside both rows.
+    unsafe {
+        let mut squares = P::Float::splat(0.0);
+        let mut largest = P::Float::splat(0.0);
+        for at in (0..whole).step_by(count) {
+            let x = P::Float::load(row.as_ptr().add(at));
+            squares = x.mul_add(x, squares);
+            largest = largest.max(x).max(P::Float::splat(0.0).sub(x));
         }
+        let rest = &row[whole..];
+        let squares = rest.iter().fold(squares.sum(), |sum, x| sum + x * x);
+        let largest = rest.iter().fold(largest.largest(), |most, x| most.max(x.abs()));
+        let factor = match squares < SQUARES_MIN {
+            true => 0.0,
+            false => (limit / squares.sqrt()).min(NUMBER_MAX / largest),
+        };
+        for at in (0..whole).step_by(count) {
+            let x = P::Float::load(row.as_ptr().add(at));
+            P::store_rounded(x.mul(P::Float::splat(factor)), pairs.add(at));
+        }
+        for (at, x) in rest.iter().enumerate() {
+            pairs.add(whole + at).write((x * factor).round_ties_even() as i16);
+        }
+        if width % 2 == 1 {
+            pairs.add(width).write(0);
+        }
+        to.factors[index] = match factor {
+            _ if !squares.is_finite() => f32::NAN,
+            0.0 => 0.0,
+            _ => 1.0 / factor,
+        };
     }
 }

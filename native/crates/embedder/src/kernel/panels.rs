@@ -1,5 +1,7 @@
 //! A matrix packed for `matmul`: panels of a few columns, each row of a panel back to back.
 
+use std::ops::Range;
+
 /// Numbers in a cache line; panels start at one.
 const LINE: usize = 16;
 
@@ -71,35 +73,43 @@ impl<T: Copy + Default + 'static> Panels<T> {
 
     /// Packs the transpose: `column(c)` gives column `c` as a run of `depth` numbers.
     pub fn fill_columns<'a>(&mut self, column: impl Fn(usize) -> &'a [T]) {
-        let (depth, width) = (self.depth, self.width);
         for panel in 0..self.count() {
-            let first = panel * width;
-            let used = (self.columns - first).min(width);
-            let to = &mut self.numbers_mut()[panel * depth * width..][..depth * width];
-            for lane in 0..width {
-                if lane >= used {
-                    to[lane..].iter_mut().step_by(width).for_each(|number| *number = T::default());
-                }
-            }
-            // Blocks of a cache line's depth: what is written stays in the first cache meanwhile.
-            for from in (0..depth).step_by(LINE) {
-                let until = (from + LINE).min(depth);
-                for lane in 0..used {
-                    let run = &column(first + lane)[from..until];
-                    for (k, number) in run.iter().enumerate() {
-                        to[(from + k) * width + lane] = *number;
-                    }
+            self.fill_panel(panel, &column);
+        }
+    }
+
+    /// Packs the columns of one panel.
+    pub fn fill_panel<'a>(&mut self, panel: usize, column: impl Fn(usize) -> &'a [T]) {
+        let (depth, width) = (self.depth, self.width);
+        let columns = self.columns_of(panel);
+        let to = &mut self.numbers_mut()[panel * depth * width..][..depth * width];
+        for lane in columns.len()..width {
+            to[lane..].iter_mut().step_by(width).for_each(|number| *number = T::default());
+        }
+        // Blocks of a cache line's depth: what is written stays in the first cache meanwhile.
+        for from in (0..depth).step_by(LINE) {
+            let until = (from + LINE).min(depth);
+            for (lane, index) in columns.clone().enumerate() {
+                let run = &column(index)[from..until];
+                for (k, number) in run.iter().enumerate() {
+                    to[(from + k) * width + lane] = *number;
                 }
             }
         }
     }
 
+    /// The columns of a panel.
+    pub fn columns_of(&self, panel: usize) -> Range<usize> {
+        let first = panel * self.width;
+        first..self.columns.min(first + self.width)
+    }
+
     /// Packs as it lies: `row(k)` gives row `k` as a run of `columns` numbers.
     pub fn fill_rows<'a>(&mut self, row: impl Fn(usize) -> &'a [T]) {
-        let (depth, width, columns) = (self.depth, self.width, self.columns);
+        let (depth, width) = (self.depth, self.width);
         for panel in 0..self.count() {
-            let first = panel * width;
-            let used = (columns - first).min(width);
+            let Range { start: first, end } = self.columns_of(panel);
+            let used = end - first;
             let to = &mut self.numbers_mut()[panel * depth * width..][..depth * width];
             for (k, to) in to.chunks_exact_mut(width).enumerate() {
                 to[..used].copy_from_slice(&row(k)[first..first + used]);

@@ -53,11 +53,11 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     unsafe fn min(self, other: Self) -> Self {
-        self.zip(other, f32::min)
+        self.zip(other, |one, two| if one < two { one } else { two })
     }
     #[inline(always)]
     unsafe fn max(self, other: Self) -> Self {
-        self.zip(other, f32::max)
+        self.zip(other, |one, two| if one > two { one } else { two })
     }
     #[inline(always)]
     unsafe fn prefetch(_from: *const f32) {}

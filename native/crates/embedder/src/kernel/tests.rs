@@ -101,7 +101,8 @@ proptest! {
         let weights = numbers(seed ^ 1, columns * depth);
         let bias = numbers(seed ^ 2, columns);
         for kernel in Kernel::all() {
-            let Some(packed) = kernel.pack_pairs(&[&weights], depth) else { continue };
+            let column = |index: usize| &weights[index * depth..][..depth];
+            let Some(packed) = kernel.pack_pairs((depth, columns), column) else { continue };
             let mut rounded = PairRows::default();
             kernel.round(&a, depth, &mut rounded);
             let mut out = vec![0.0; rows * columns];
@@ -113,9 +114,10 @@ proptest! {
                     one.iter().zip(two).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
                 };
                 let expected = exact(row, weight) + f64::from(bias[column]);
-                // A step of rounding is 1/46300 of a vector's length or more for a large number.
+                // Each number of both sides is off by half a step or less, 32767 of which or more
+                // make a side's length: Cauchy and Schwarz again.
                 let lengths = exact(row, row).sqrt() * exact(weight, weight).sqrt();
-                let bound = lengths * 4e-5 + 1e-6;
+                let bound = lengths * (depth as f64).sqrt() / 32_000.0 + 1e-6;
                 prop_assert!(
                     (expected - f64::from(*found)).abs() < bound,
                     "{}: {} and not {}, {} long", kernel.name, found, expected, lengths
@@ -221,7 +223,8 @@ fn the_largest_sums_in_pairs_do_not_overflow() {
         for depth in [1, 2, 3, 384, 1536, 4096] {
             for value in [1e-13_f32, 1.0, 1e15] {
                 let ones = vec![value; depth];
-                let Some(packed) = kernel.pack_pairs(&[vec![-1.0; depth]], depth) else { continue };
+                let minus = vec![-1.0; depth];
+                let Some(packed) = kernel.pack_pairs((depth, 1), |_| &minus) else { continue };
                 let mut rounded = PairRows::default();
                 kernel.round(&ones, depth, &mut rounded);
                 let mut out = [0.0];
@@ -236,7 +239,7 @@ fn the_largest_sums_in_pairs_do_not_overflow() {
 #[test]
 fn rows_in_pairs_show_what_is_no_number_and_bear_zeros() {
     for kernel in Kernel::all() {
-        let Some(packed) = kernel.pack_pairs(&[[1.0; 20]], 20) else { continue };
+        let Some(packed) = kernel.pack_pairs((20, 1), |_| &[1.0; 20]) else { continue };
         for (value, expected) in
             [(f32::NAN, None), (f32::INFINITY, None), (0.0, Some(0.0)), (1e-30, Some(0.0))]
         {
@@ -260,5 +263,17 @@ fn softmax_bears_large_numbers() {
         kernel.softmax(&mut row, 9, 9, 1.0);
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{}: {row:?}", kernel.name);
         assert!(row[4] < 1e-30, "{}: {row:?}", kernel.name);
+    }
+}
+
+#[test]
+fn softmax_does_not_hide_what_is_no_number() {
+    for kernel in Kernel::all() {
+        for at in [0, 15, 16, 20] {
+            let mut row = vec![0.5_f32; 21];
+            row[at] = f32::NAN;
+            kernel.softmax(&mut row, 21, 21, 1.0);
+            assert!(row.iter().all(|share| share.is_nan()), "{}: {at}", kernel.name);
+        }
     }
 }
