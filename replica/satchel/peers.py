@@ -7,18 +7,18 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.errors import ConfigInvalid, EngineUnavailable
+from satchel.errors import ConfigInvalid, EngineUnavailable, SatchelError
 from satchel.memory.deleted import saw
 from satchel.memory.lookup import sees
 from satchel.memory.moments import iso
 from satchel.memory.visibility import Caller
-from satchel.replica import DATABASE_FILE, caller_of
+from satchel.replica import DATABASE_FILE, Replica, caller_of
 from satchel.store import attempts, journal
 from satchel.store import quarantine as gate
 from satchel.store.connection import SYSTEM_CLOCK, Store
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from satchel_warehouse.endpoint import WarehouseHub
 
 LOCK_FILE = "sync.lock"
+EMBED_S = 10
+"""After a sync no further batch of texts is embedded when so many seconds have passed."""
 
 
 def sync_once(
@@ -43,14 +45,39 @@ def sync_once(
 ) -> dict[str, Any]:
     """Reconcile this replica with its warehouse once and return the report (`exit` in it).
 
+    Then embed for a while what wants a vector; the vectors travel with the next sync.
     Raises ConfigInvalid without a DSN, SyncError and its family when the two may not talk.
     """
-    with hub_of(settings) as hub, one_sync(settings.home), opened(settings) as store:
-        replica = SqliteReplica(store, adopt=adopt, version=version())
-        report = sync(replica, hub, SYSTEM_CLOCK, progress)
-        with store.read() as db:
-            found = waiting(db)
+    with ExitStack() as session:
+        hub = session.enter_context(hub_of(settings))
+        session.enter_context(one_sync(settings.home))
+        with opened(settings) as store:
+            replica = SqliteReplica(store, adopt=adopt, version=version())
+            report = sync(replica, hub, SYSTEM_CLOCK, progress)
+            session.close()
+            report["embedding"] = _embed(store, settings, progress)
+            with store.read() as db:
+                found = waiting(db)
         return report | {"pending": sum(found.pending.values())} | lag(found, store.now_ms())
+
+
+def _embed(store: Store, settings: Settings, progress: Progress) -> dict[str, Any]:
+    """Drain the queues where the engine loads quickly: texts done and left, `error` if it broke."""
+    from satchel.embedding import queue
+
+    replica = Replica(store, settings, caller_of(settings))
+    told: dict[str, Any] = {"done": 0}
+    if replica.embedding_state == "warm":
+        try:
+            drained = queue.drain(
+                replica,
+                limit_s=EMBED_S,
+                progress=lambda done, left: progress("embedding", "texts", done, done + left),
+            )
+            told["done"] = drained.done
+        except SatchelError as error:  # the sync itself is done, and what is queued stays queued
+            told["error"] = f"{error.code}: {error}"
+    return told | {"left": queue.waiting(replica)}
 
 
 def sync_status(settings: Settings) -> dict[str, Any]:

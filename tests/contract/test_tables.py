@@ -11,7 +11,7 @@ from satchel.store.connection import Store
 from satchel_sync.tables import TABLES, Table
 
 HUB_ONLY = {"tenant", "change_seq", "schema_ver", "received_at", "pushed_by"}
-SQLITE_ONLY = {"row"}
+SQLITE_ONLY = {"row", "text_hash"}
 SQLITE_TYPES = {"t": "TEXT", "i": "INTEGER", "r": "REAL", "b": "BLOB"}
 POSTGRES_TYPES = {"t": "text", "i": "bigint", "r": "double precision", "b": "bytea"}
 VERSION = {"life": "i", "hlc": "i", "origin": "b", "digest": "b", "lineage": "t"}

@@ -56,3 +56,21 @@ def test_a_held_lock_is_waited_for_a_moment_only(tmp_path: Path) -> None:
         assert activity.record_read("ann", [], NOON_MS, tool="t")
     with closing(sqlite3.connect(tmp_path / "activity.db")) as db:
         assert db.execute("SELECT count(*) FROM read_audit").fetchone() == (3,)
+
+
+def test_who_asks_waits_for_a_trace_that_is_being_written(tmp_path: Path) -> None:
+    with closing(Activity(tmp_path)) as activity:
+        for n in range(20):
+            activity.record_read_soon("ann", ["m1"], NOON_MS + n, tool="t")
+            assert activity.access_counts(["m1"]) == {"m1": (n + 1, NOON_MS + n)}
+        activity.record_read_soon("ann", ["m2"], NOON_MS, tool="t")
+    with closing(Activity(tmp_path)) as activity:
+        assert activity.access_counts(["m2"]) == {"m2": (1, NOON_MS)}
+
+
+def test_a_trace_that_fails_later_is_counted_too(tmp_path: Path) -> None:
+    (tmp_path / "activity.db").mkdir()
+    with closing(Activity(tmp_path)) as activity:
+        activity.record_read_soon("ann", ["m1"], NOON_MS, tool="t")
+        assert activity.failures == 1
+        assert activity.last_failure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from machine import NOON_MS, OTHER, accept, edit, held, queued, remote, send, values, write
 
 from satchel.store.connection import Store
+from satchel.store.embedded_text import content_hash
 from satchel.store.endpoint import SqliteReplica
 from satchel_sync.changes import Row
 from satchel_sync.clock import pack, wall_ms
@@ -172,14 +173,15 @@ def test_vectors_that_are_wanted_are_queued(store: Store, replica: SqliteReplica
         with store.read() as db:
             return [str(key) for (key,) in db.execute("SELECT memory_id FROM embed_queue")]
 
-    replica.apply(MEMORY, [remote("m1", content="x", content_hash="h1"), remote("m2")], 1)
+    replica.apply(MEMORY, [remote("m1", content="x"), remote("m2")], 1)
     assert waiting() == ["m1"]
-    content = values(
-        EMBEDDING, memory_id="m1", content_hash="h1", dims=1, dtype="f32", vector=b"\0\0\0\0"
-    )
-    stamp = Stamp(CREATED, pack(NOON_MS), OTHER, row_digest(EMBEDDING, "e1", content))
-    replica.apply(EMBEDDING, [Row("e1", stamp, "", content)], 1)
-    assert waiting() == []
+    for hashed, left in ((content_hash("of another text"), ["m1"]), (content_hash("x"), [])):
+        content = values(
+            EMBEDDING, memory_id="m1", content_hash=hashed, dims=1, dtype="f32", vector=bytes(4)
+        )
+        stamp = Stamp(CREATED, pack(NOON_MS), OTHER, row_digest(EMBEDDING, hashed, content))
+        replica.apply(EMBEDDING, [Row(hashed, stamp, "", content)], 1)
+        assert waiting() == left
     write(store, Memory(id="m3", content="y"))
     assert waiting() == ["m3"]
 

@@ -80,6 +80,11 @@ def a_folder(path: Path) -> None:
     (path / "inside").write_text("x")
 
 
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def a_broken_link(path: Path) -> None:
     path.unlink()
     path.symlink_to(path.with_name("nowhere"))
@@ -113,6 +118,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "more room than bytes": lambda path: rewritten(path, capacity=1 << 40),
     "a folder": a_folder,
     "a broken link": a_broken_link,
+    "a pipe": a_pipe,
 }
 
 
@@ -223,6 +229,20 @@ def test_a_home_of_which_vectors_is_a_file_searches_in_memory(tmp_path: Path) ->
     world.say()
     ask_all(world)
     assert world.replica.vectors.notices() == []
+
+
+def test_a_pipe_in_place_of_the_lock_is_not_waited_for(world: World) -> None:
+    for place in places(world):
+        a_pipe(place.path.with_suffix(".lock"))
+        place.path.unlink()
+    index = other(world)
+    ask_all(world, index)
+    (notice,) = index.notices()
+    assert "it is no file" in notice
+    for place in places(world):
+        place.path.with_suffix(".lock").unlink()
+    ask_all(world, other(world))
+    assert all(place.path.exists() for place in places(world))
 
 
 def test_a_question_inside_a_write_leaves_no_trace_when_it_is_rolled_back(world: World) -> None:

@@ -71,7 +71,7 @@ def test_rows_numbered_by_hand_are_found(world: World) -> None:
         for number in numbers:
             vector = packed([1, 2, 3, 4, 5, 6 + number % 5])
             db.execute(
-                "INSERT INTO memory(row, id, content, content_hash, scope)"
+                "INSERT INTO memory(row, id, content, text_hash, scope)"
                 " VALUES(?, ?, 'x', 'h', 'org')",
                 (number, f"by hand {number}"),
             )
@@ -127,11 +127,11 @@ def test_cosines_are_of_the_best_chunk_of_the_present_text(world: World) -> None
     query = packed([1, 0, 0, 0, 0, 0])
     with world.replica.store.write() as db:
         for key in ("k000000", "k000001", "k000002"):
-            db.execute("INSERT INTO memory(id, content_hash) VALUES(?, 'h')", (key,))
+            db.execute("INSERT INTO memory(id, text_hash) VALUES(?, 'h')", (key,))
         for chunk, first in enumerate((0.2, 0.9, -0.5)):
             add_vector(db, "k000000", chunk, [first, 1, 0, 0, 0, 0])
         add_vector(db, "k000001", 0, [1, 0, 0, 0, 0, 0])
-        db.execute("UPDATE memory SET content_hash = 'new' WHERE id = 'k000001'")
+        db.execute("UPDATE memory SET text_hash = 'new' WHERE id = 'k000001'")
         rows = [row for (row,) in db.execute("SELECT row FROM memory ORDER BY id")]
     with world.replica.store.read() as db:
         asked = (db, "memory", MODELS[0], DIMS, query, rows)
@@ -178,7 +178,7 @@ def fill(db: object, count: int, *, model: str = MODELS[0], first: int = 0) -> N
     source = random.Random(count)
     for number in range(first, first + count):
         db.execute(  # type: ignore[attr-defined]
-            "INSERT INTO memory(id, content, content_hash, scope) VALUES(?, ?, 'h', 'org')",
+            "INSERT INTO memory(id, content, text_hash, scope) VALUES(?, ?, 'h', 'org')",
             (f"k{number:06}", f"text {number}"),
         )
         vector = [source.gauss(0, 1) for _ in range(DIMS)]

@@ -17,6 +17,7 @@ from satchel.memory.visibility import Caller
 from satchel.ranking import pure
 from satchel.replica import Replica
 from satchel.store import rows
+from satchel.store.seal import hash_texts
 from satchel.vectors import VectorIndex
 from satchel.vectors.source import SOURCES
 from satchel_sync.tables import (
@@ -121,6 +122,7 @@ class World:
         )
         with self.replica.store.write() as db:
             rows.insert(db, memory)
+            hash_texts(db)
             self.embed(db, key)
         return key
 

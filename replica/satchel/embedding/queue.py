@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +14,7 @@ from satchel.embedding import vectors as memory_vectors
 from satchel.embedding.chunks import Piece
 from satchel.embedding.turn_vectors import Turn
 from satchel.errors import EngineUnavailable
-from satchel.memory.lookup import build, columns
+from satchel.store import rows
 from satchel.store.sql import alive
 from satchel_sync.tables import MEMORY, Memory
 
@@ -68,13 +70,14 @@ def drain(
     *,
     limit: int | None = None,
     only: Sequence[str] | None = None,
+    limit_s: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Drained:
     """Embed what is queued or lacks vectors of the model in use: memories, then turns.
 
-    Each batch is one transaction, so that a stop loses at most one batch of work. `progress` is
-    called with (done, left); `only` are ids of queued memories. Raises EngineUnavailable when no
-    engine is here.
+    Each batch is one transaction, so that a stop loses at most one batch of work. No batch begins
+    after `limit_s` seconds. `progress` is called with (done, left); `only` are ids of queued
+    memories. Raises EngineUnavailable when no engine is here.
     """
     embedder = replica.embedder
     if embedder is None:
@@ -87,8 +90,9 @@ def drain(
             for queue in queues:
                 queue.sweep(db, embedder.model_id, replica.now_ms())
     done = 0
+    end_s = math.inf if limit_s is None else time.monotonic() + limit_s
     for queue in queues:
-        while room := DRAIN_TEXTS if limit is None else min(DRAIN_TEXTS, limit - done):
+        while time.monotonic() < end_s and (room := _room(limit, done)):
             batch = _drain_batch(replica, embedder, queue, room)
             if not batch:
                 break
@@ -96,6 +100,10 @@ def drain(
             if progress:
                 progress(done, waiting(replica, queues))
     return Drained(done=done, left=waiting(replica, queues), model=embedder.model_id)
+
+
+def _room(limit: int | None, done: int) -> int:
+    return DRAIN_TEXTS if limit is None else min(DRAIN_TEXTS, limit - done)
 
 
 def waiting(replica: Replica, queues: Sequence[Queue] | None = None) -> int:
@@ -132,16 +140,16 @@ class Memories:
         db.execute(
             f"""INSERT INTO embed_queue(memory_id, since_ms)
                 SELECT t.id, :now FROM memory AS t
-                WHERE {alive("t")} AND t.content IS NOT NULL AND NOT EXISTS (
+                WHERE {alive("t")} AND t.text_hash <> '' AND NOT EXISTS (
                     SELECT 1 FROM embedding AS e WHERE e.memory_id = t.id AND e.model = :model
-                      AND e.content_hash = t.content_hash AND {alive("e")})
+                      AND e.content_hash = t.text_hash AND {alive("e")})
                 ON CONFLICT DO NOTHING""",
             {"now": now_ms, "model": model_id},
         )
         db.execute(
             f"""DELETE FROM embed_queue WHERE NOT EXISTS (
                     SELECT 1 FROM memory AS t WHERE t.id = embed_queue.memory_id AND {alive("t")}
-                      AND t.content IS NOT NULL)"""
+                      AND t.text_hash <> '')"""
         )
 
     def waiting(self, db: Connection) -> int:
@@ -151,14 +159,14 @@ class Memories:
     def next(self, db: Connection, limit: int) -> list[Memory]:
         """The oldest."""
         found = db.execute(
-            f"""SELECT {columns(MEMORY)}
-                FROM embed_queue AS q JOIN memory AS t ON t.id = q.memory_id
-                WHERE {alive("t")} AND t.content IS NOT NULL
+            f"""SELECT t.id FROM embed_queue AS q JOIN memory AS t ON t.id = q.memory_id
+                WHERE {alive("t")} AND t.text_hash <> ''
                   AND (:only IS NULL OR q.memory_id IN (SELECT value FROM json_each(:only)))
                 ORDER BY q.since_ms, q.memory_id LIMIT :limit""",
             {"limit": limit, "only": self._only},
         )
-        return [build(Memory, values) for values in found]
+        keys = [str(key) for (key,) in found.fetchall()]
+        return [rows.get(db, MEMORY, key) for key in keys]
 
     def pieces(self, embedder: Embedder, item: Memory) -> list[Piece]:
         """See `Queue`."""
@@ -168,13 +176,16 @@ class Memories:
         self, db: Connection, embedder: Embedder, item: Memory, made: Sequence[Made]
     ) -> bool:
         """See `Queue`."""
-        sql = f"""SELECT t.title, t.content, t.aliases FROM memory AS t
-                  WHERE t.id = ? AND {alive("t")}"""
-        same = db.execute(sql, (item.id,)).fetchone() == (item.title, item.content, item.aliases)
-        if same:
-            rows = memory_vectors.rows_of(embedder, item, [vector for _, vector in made])
-            memory_vectors.attach(db, item.id, embedder.model_id, rows)
-        return same
+        held: Memory | None = rows.get(db, MEMORY, item.id)
+        if held is None or _text(held) != _text(item):
+            return False
+        vectors = memory_vectors.rows_of(embedder, item, [vector for _, vector in made])
+        memory_vectors.attach(db, item.id, embedder.model_id, vectors)
+        return True
+
+
+def _text(memory: Memory) -> tuple[str | None, ...]:
+    return (memory.title, memory.content, memory.aliases)
 
 
 class Turns:

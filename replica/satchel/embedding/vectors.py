@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from satchel.embedding.chunks import Piece, split
 from satchel.embedding.contract import Embedder
-from satchel.memory.text import stored_list
 from satchel.store import rows
+from satchel.store.embedded_text import embedded_text, text_hash
+from satchel.store.seal import hash_texts
 from satchel_sync.digest import derived_id
 from satchel_sync.tables import EMBEDDING, Embedding, Memory
 
@@ -20,10 +21,7 @@ DTYPE = "f32"
 
 def pieces(embedder: Embedder, memory: Memory) -> list[Piece]:
     """What to embed: the chunks of "title (alias, alias)", a line end, and the text."""
-    title = (memory.title or "").replace("_", " ")
-    aliases = ", ".join(stored_list(memory.aliases))
-    named = f"{title} ({aliases})".strip() if aliases else title
-    whole = "\n".join(part for part in (named, memory.content) if part)
+    whole = embedded_text(memory.title, memory.aliases, memory.content)
     chunks = split(whole, embedder.window, embedder.count_tokens)
     return [Piece(0, number, text) for number, text in enumerate(chunks)]
 
@@ -35,14 +33,15 @@ def make(embedder: Embedder, memory: Memory) -> list[Embedding]:
 
 
 def rows_of(embedder: Embedder, memory: Memory, vectors: Sequence[bytes]) -> list[Embedding]:
-    """The rows of a memory's vectors, chunk by chunk."""
+    """The rows of a memory's vectors, chunk by chunk; each knows the hash of its text."""
+    hashed = text_hash(memory.title, memory.aliases, memory.content)
     return [
         Embedding(
             id=derived_id(memory.id, embedder.model_id, number),
             memory_id=memory.id,
             model=embedder.model_id,
             chunk=number,
-            content_hash=memory.content_hash,
+            content_hash=hashed,
             dims=embedder.dims,
             dtype=DTYPE,
             vector=vector,
@@ -53,6 +52,7 @@ def rows_of(embedder: Embedder, memory: Memory, vectors: Sequence[bytes]) -> lis
 
 def attach(db: Connection, memory_id: str, model_id: str, made: Sequence[Embedding]) -> None:
     """Store a memory's vectors in place of its older ones of this model, and unqueue it."""
+    hash_texts(db)  # not only when sealed: a hash that comes later makes a second change of each
     for one in made:
         if rows.get(db, EMBEDDING, one.id) is None:
             rows.insert(db, one)

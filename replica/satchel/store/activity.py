@@ -6,6 +6,7 @@ file loses no memory: a reader never fails because of it, and `satchel doctor` s
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import threading
@@ -22,6 +23,8 @@ RECALL_KEPT_MS = DAY_MS
 """How long a caller counts as having just been given a memory."""
 BUSY_TIMEOUT_MS = 200
 """A reader waits no longer than this to leave its trace."""
+PURGE_EACH_MS = 60 * 1000
+"""How often a process looks for traces that are too old."""
 WAL_PAGES = 100
 """Pages of the write-ahead log that go into the file at once; whoever opens it reads that many."""
 
@@ -50,17 +53,27 @@ class ReadAudit:
 
 
 class Activity:
-    """The side database of one home; every method is one short transaction.
-
-    `failures` counts what could not be written and `last_failure` says why.
-    """
+    """The side database of one home; every method is one short transaction."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / "activity.db"
-        self.failures = 0
-        self.last_failure = ""
+        self._failures = 0
+        self._last_failure = ""
         self._lock = threading.Lock()
         self._db: apsw.Connection | None = None
+        self._purged_at: int | None = None
+
+    @property
+    def failures(self) -> int:
+        """How much could not be written or read."""
+        with self._lock:
+            return self._failures
+
+    @property
+    def last_failure(self) -> str:
+        """Why, the last time."""
+        with self._lock:
+            return self._last_failure
 
     def close(self) -> None:
         """Close the file."""
@@ -74,15 +87,41 @@ class Activity:
     ) -> bool:
         """Leave a trace of one read at `at` (UTC ms). Whether it could be written."""
         with self._lock:
-            try:
-                with self._open() as db:
-                    self._record(db, caller, ids, at, tool, query)
-            except (apsw.Error, OSError) as error:
-                # Said by doctor: a read is not refused because its trace cannot be kept.
-                self.failures += 1
-                self.last_failure = str(error)
-                return False
+            return self._kept(caller, ids, at, tool, query)
+
+    def record_read_soon(
+        self, caller: str, ids: Sequence[str], at: int, *, tool: str, query: str | None = None
+    ) -> None:
+        """Like `record_read`, beside what the caller does next; all other methods wait for it."""
+        self._lock.acquire()
+        try:
+            _thread.start_new_thread(self._keep_and_release, (caller, ids, at, tool, query))
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _keep_and_release(self, *trace: Any) -> None:
+        try:
+            self._kept(*trace)
+        finally:
+            self._lock.release()
+
+    def _kept(self, caller: str, ids: Sequence[str], at: int, tool: str, query: str | None) -> bool:
+        """With the lock."""
+        try:
+            with self._open() as db:
+                self._record(db, caller, ids, at, tool, query)
+                if self._purged_at is None or abs(at - self._purged_at) >= PURGE_EACH_MS:
+                    self._purge(db, at)
+        except (apsw.Error, OSError) as error:
+            # Said by doctor: a read is not refused because its trace cannot be kept.
+            self._failed(error)
+            return False
         return True
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        self._last_failure = str(error)
 
     def recalled(self, caller: str, ids: Sequence[str], since: int) -> frozenset[str]:
         """Which of these memories the caller was given since `since` (UTC ms)."""
@@ -118,8 +157,7 @@ class Activity:
             try:
                 return self._open().execute(query, parameters).fetchall()
             except (apsw.Error, OSError) as error:
-                self.failures += 1
-                self.last_failure = str(error)
+                self._failed(error)
                 return []
 
     def _open(self) -> apsw.Connection:
@@ -159,5 +197,8 @@ class Activity:
             " ON CONFLICT(caller, memory_id) DO UPDATE SET at = excluded.at",
             [(caller, memory_id, at) for memory_id in ids],
         )
+
+    def _purge(self, db: apsw.Connection, at: int) -> None:
         db.execute("DELETE FROM read_audit WHERE at < ?", (at - AUDIT_KEPT_DAYS * DAY_MS,))
         db.execute("DELETE FROM recalled WHERE at < ?", (at - RECALL_KEPT_MS,))
+        self._purged_at = at

@@ -10,6 +10,7 @@ import apsw
 
 from satchel.store import journal, outbox, quarantine
 from satchel.store.codec import upsert
+from satchel.store.seal import hash_texts
 from satchel_sync import merge, restamp, validity
 from satchel_sync.changes import Applied, Loser, Row, Version
 from satchel_sync.clock import nearest_future
@@ -137,22 +138,23 @@ def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> int:
 
 
 def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> None:
-    """Queue vectors that are wanted, and forget the journal of what was scrubbed."""
+    """Hash new texts, queue vectors that are wanted, forget the journal of what was scrubbed."""
     scrubbed = [key for key, row in plan.winners.items() if row.stamp == SCRUBBED]
     journal.scrub(db, table.name, scrubbed)
     if table is MEMORY:
+        hash_texts(db)
         db.execute(
             "INSERT INTO embed_queue(memory_id, since_ms) SELECT memory.id, ?1 FROM json_each(?2)"
-            " JOIN memory ON memory.id = value WHERE content IS NOT NULL AND NOT EXISTS ("
+            " JOIN memory ON memory.id = value WHERE text_hash <> '' AND NOT EXISTS ("
             " SELECT 1 FROM embedding AS e WHERE e.memory_id = memory.id"
-            " AND e.content_hash IS memory.content_hash) ON CONFLICT(memory_id) DO NOTHING",
+            " AND e.content_hash = memory.text_hash) ON CONFLICT(memory_id) DO NOTHING",
             (now_ms, json.dumps(list(plan.winners))),
         )
     if table is EMBEDDING:
         db.execute(
             "DELETE FROM embed_queue WHERE memory_id IN (SELECT e.memory_id FROM json_each(?)"
             " JOIN embedding AS e ON e.id = value JOIN memory AS m ON m.id = e.memory_id"
-            " WHERE e.content_hash IS m.content_hash)",
+            " WHERE e.content_hash = m.text_hash)",
             (json.dumps(list(plan.winners)),),
         )
 

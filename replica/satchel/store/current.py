@@ -10,9 +10,9 @@ import apsw
 
 APPLICATION_ID = 0x53544348
 """`STCH` in the file's header: a satchel replica."""
-SCHEMA = 2
+SCHEMA = 3
 """`migrate.latest()`."""
-TRIGGERS = 3_516_275_340
+TRIGGERS = 205_160_083
 """`triggers.mark()`."""
 
 

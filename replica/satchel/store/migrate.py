@@ -12,6 +12,7 @@ import apsw
 
 from satchel.errors import StoreNewer, StoreUnusable
 from satchel.store import identity, triggers
+from satchel.store.seal import hash_texts
 
 APPLICATION_ID = 0x53544348
 """`STCH` in the file's header: a satchel replica."""
@@ -77,6 +78,7 @@ def _advance(db: apsw.Connection) -> None:
         identity.make(db)
         if reached == latest():
             triggers.install(db)
+            hash_texts(db)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {reached}")
 

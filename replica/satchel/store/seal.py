@@ -1,6 +1,7 @@
 """Sealing: what the triggers could not do, done before a commit or a sync.
 
-Changes that wait become history rows, and every row without a digest gets one.
+Changes that wait become history rows, every row without a digest gets one, and every memory whose
+text is new the hash of that text.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from typing import Any
 import apsw
 
 from satchel.store import quarantine
-from satchel.store.lenient import plain, read_row, read_value
+from satchel.store.embedded_text import UNHASHED, content_hash, text_hash
+from satchel.store.lenient import plain, read_columns, read_row, read_value
 from satchel.store.outbox import UNSENDABLE
 from satchel_sync.digest import derived_id, row_digest
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import BY_NAME, KINDS, Table
+from satchel_sync.tables import BY_NAME, KINDS, MEMORY, Table
 
 PENDING = "history_pending"
 """The table of changes that are no history rows yet."""
+TEXTS = "memory_unhashed"
+"""The index of memories whose text is not hashed."""
 
 
 def seal(db: apsw.Connection, now_ms: int) -> None:
@@ -30,8 +34,10 @@ def seal(db: apsw.Connection, now_ms: int) -> None:
     waiting = [name for (name,) in db.execute(_waiting())]
     if not waiting:
         return
+    if TEXTS in waiting:
+        hash_texts(db)
     for kind in waiting:
-        if kind not in (PENDING, "history"):
+        if kind not in (PENDING, TEXTS, "history"):
             _seal_table(db, BY_NAME[kind], now_ms)
     if PENDING in waiting:
         _write_history(db)
@@ -45,11 +51,37 @@ def waits(db: apsw.Connection) -> bool:
 
 @cache
 def _waiting() -> str:
-    """The kinds with unsealed rows, and `PENDING`."""
+    """The kinds with unsealed rows, `PENDING` and `TEXTS`."""
     unsealed = [f"EXISTS (SELECT 1 FROM {kind} WHERE digest IS NULL)" for kind in KINDS]
     pending = f"EXISTS (SELECT 1 FROM {PENDING})"
-    wheres = zip((*KINDS, PENDING), (*unsealed, pending), strict=True)
+    texts = f"EXISTS (SELECT 1 FROM memory WHERE {UNHASHED})"
+    wheres = zip((*KINDS, PENDING, TEXTS), (*unsealed, pending, texts), strict=True)
     return " UNION ALL ".join(f"SELECT '{name}' WHERE {where}" for name, where in wheres)
+
+
+def hash_texts(db: apsw.Connection) -> None:
+    """Hash every memory's text that is not yet; inside a write transaction with capture on.
+
+    Where the text was written here and is not sealed, `content_hash` is put right too: a write by
+    hand leaves the old one. A version that others may have seen keeps what it has.
+    """
+    rows = [row for (row,) in db.execute(f"SELECT row FROM memory WHERE {UNHASHED}")]
+    for row in rows:
+        columns = ("title", "aliases", "content", "content_hash", "digest")
+        title, aliases, content, held, digest = read_columns(db, MEMORY, columns, row)
+        hashed = text_hash(title, aliases, content)
+        db.execute("UPDATE memory SET text_hash = ? WHERE row = ?", (hashed, row))
+        if digest is None and held is not None and isinstance(content, str):
+            _put_right(db, row, held, content_hash(content))
+
+
+def _put_right(db: apsw.Connection, row: int, held: Any, own: str) -> None:
+    """It belongs to the change that is being sealed, so it makes no version of its own."""
+    if held == own:
+        return
+    db.execute("UPDATE control SET applying = 1")
+    db.execute("UPDATE memory SET content_hash = ? WHERE row = ?", (own, row))
+    db.execute("UPDATE control SET applying = 0")
 
 
 def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
@@ -76,9 +108,9 @@ def queue_embedding(db: apsw.Connection, memory_id: str, now_ms: int) -> None:
     """Ask for a vector of a living memory that has none of its present text."""
     db.execute(
         "INSERT INTO embed_queue(memory_id, since_ms)"
-        " SELECT id, ? FROM memory WHERE id = ? AND content IS NOT NULL AND NOT EXISTS ("
+        " SELECT id, ? FROM memory WHERE id = ? AND text_hash <> '' AND NOT EXISTS ("
         " SELECT 1 FROM embedding WHERE embedding.memory_id = memory.id"
-        " AND embedding.content_hash IS memory.content_hash)"
+        " AND embedding.content_hash = memory.text_hash)"
         " ON CONFLICT(memory_id) DO NOTHING",
         (now_ms, memory_id),
     )

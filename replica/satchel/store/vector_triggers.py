@@ -66,8 +66,16 @@ def _embedding() -> Iterator[str]:
 
 
 def _memory() -> Iterator[str]:
-    """What a memory says and who owns it decides about its vectors."""
-    columns = ("content_hash", "scope", "agent_id", "user_id", "session_id", "space")
+    """What a memory says and who owns it decides about its vectors.
+
+    A text that changed has no hash until sealing gives it one (embedded_text.py), and so no vector.
+    """
+    texts = ("title", "content", "aliases")
+    unhashed = "UPDATE memory SET text_hash = NULL WHERE row = NEW.row AND text_hash IS NOT NULL;"
+    yield _trigger(
+        "memory", "vector_text", f"AFTER UPDATE OF {_listed(texts)}", _changed(texts), [unhashed]
+    )
+    columns = ("text_hash", "scope", "agent_id", "user_id", "session_id", "space")
     changed = f"{_changed(columns)} OR {_ALIVE_CHANGES}"
     logged = [_log(EMBEDDINGS, "SELECT row FROM embedding WHERE memory_id = NEW.id")]
     yield _trigger("memory", "vector_insert", "AFTER INSERT", "NEW.life IS NOT NULL", logged)

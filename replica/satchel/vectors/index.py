@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.vectors.following import Follower
-from satchel.vectors.nearest import Question, RowChunk, Stale, all_chunks, nearest
+from satchel.vectors.nearest import (
+    Question,
+    RowChunk,
+    Stale,
+    StoredChunk,
+    compared,
+    nearest,
+    stored_chunks,
+)
 from satchel.vectors.place import Place
 from satchel.vectors.source import SOURCES, Kind, params_of
 
@@ -94,9 +102,17 @@ class VectorIndex:
 
         A cosine is exact, rounded to 1e-6; only vectors of the row's present text count.
         """
-        given = params_of(model_id, dims)
-        found = all_chunks(db, SOURCES[kind], self._ranking, dims, query, rows, given)
-        return _best(found)
+        return self.compared(dims, query, self.stored(db, kind, model_id, dims, rows))
+
+    def stored(
+        self, db: Connection, kind: Kind, model_id: str, dims: int, rows: Sequence[int]
+    ) -> list[StoredChunk]:
+        """All chunks of these rows: what `chunks` reads, and no question is needed for."""
+        return stored_chunks(db, SOURCES[kind], rows, params_of(model_id, dims))
+
+    def compared(self, dims: int, query: bytes, stored: Sequence[StoredChunk]) -> dict[int, Chunk]:
+        """The best of these chunks by row."""
+        return _best(compared(self._ranking, dims, query, stored))
 
     def cosines(
         self,

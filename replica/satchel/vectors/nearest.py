@@ -251,10 +251,18 @@ def _checked(asked: Question, sources: Sequence[int]) -> Iterable[Any]:
 
 
 def _prove_rows(asked: Question, rows: Sequence[int], proved: _Proved) -> None:
-    for chunk in all_chunks(
-        asked.db, asked.source, asked.ranking, asked.dims, asked.query, rows, asked.params
-    ):
+    stored = stored_chunks(asked.db, asked.source, rows, asked.params)
+    for chunk in compared(asked.ranking, asked.dims, asked.query, stored):
         proved.keep(chunk.row, chunk.key, chunk.cosine)
+
+
+class StoredChunk(NamedTuple):
+    """A chunk of a row as the database has it."""
+
+    row: int
+    key: str
+    view: int
+    vector: bytes
 
 
 class RowChunk(NamedTuple):
@@ -267,31 +275,28 @@ class RowChunk(NamedTuple):
     cosine: float
 
 
-def all_chunks(
-    db: Connection,
-    source: Source,
-    ranking: Ranking,
-    dims: int,
-    query: bytes,
-    rows: Sequence[int],
-    params: Mapping[str, Any],
-) -> list[RowChunk]:
+def stored_chunks(
+    db: Connection, source: Source, rows: Sequence[int], params: Mapping[str, Any]
+) -> list[StoredChunk]:
     """Every chunk of these rows that has a vector fit for use."""
     import apsw
 
     if not rows:
         return []
     asked = {**params, "vector_rows": apsw.carray(array("q", rows))}
-    found: list[Any] = db.execute(source.of_rows, asked).fetchall()
+    return [StoredChunk(*one) for one in db.execute(source.of_rows, asked)]
+
+
+def compared(
+    ranking: Ranking, dims: int, query: bytes, stored: Sequence[StoredChunk]
+) -> list[RowChunk]:
+    """Each of these chunks with its cosine; those that hold what is no number are left out."""
     try:
-        cosines = exact_cosines(ranking, dims, query, [one[3] for one in found])
-    except ValueError:  # a vector may come from anywhere, and one may hold what is no number
-        found = [one for one in found if is_finite(one[3], dims)]
-        cosines = exact_cosines(ranking, dims, query, [one[3] for one in found])
-    return [
-        RowChunk(row, key, view, vector, cosine)
-        for (row, key, view, vector), cosine in zip(found, cosines, strict=True)
-    ]
+        cosines = exact_cosines(ranking, dims, query, [one.vector for one in stored])
+    except ValueError:  # a vector may come from anywhere
+        stored = [one for one in stored if is_finite(one.vector, dims)]
+        cosines = exact_cosines(ranking, dims, query, [one.vector for one in stored])
+    return [RowChunk(*one, cosine) for one, cosine in zip(stored, cosines, strict=True)]
 
 
 def is_finite(vector: bytes, dims: int) -> bool:

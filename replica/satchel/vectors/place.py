@@ -7,7 +7,6 @@ import io
 import mmap
 import os
 import re
-import stat
 import threading
 import time
 import zlib
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from satchel import plain_file
 from satchel.vectors.errors import Damaged, Unwritable
 from satchel.vectors.format import HEADER_BYTES, Header, read_header
 from satchel.vectors.groups import Groups, Seen
@@ -75,7 +75,7 @@ class Place:
         Raises Damaged for what cannot be used here.
         """
         try:
-            with self.path.open("rb", buffering=0) as file:
+            with io.FileIO(self.path, "r", opener=plain_file.opener) as file:
                 header, mark, trusted = self._settled(file)
                 table = _at(file, header.layout.end, header.table_bytes)
                 opened = Opened(_image(file, header, table, mark, before), mark)
@@ -108,8 +108,6 @@ class Place:
         raise AssertionError("the last try returns or raises")
 
     def _checked(self, packed: bytes, found: os.stat_result) -> Header:
-        if not stat.S_ISREG(found.st_mode):
-            raise Damaged("it is no file")
         header = read_header(packed)
         if (header.name, header.dims) != (self.name, self.dims):
             raise Damaged(f"it is of {header.name!r} with {header.dims} dims")
@@ -133,7 +131,7 @@ class Place:
     def writing(self) -> Iterator[io.FileIO]:
         """The file to append to. Raises Unwritable."""
         try:
-            with self.path.open("r+b", buffering=0) as file:
+            with io.FileIO(self.path, "r+", opener=plain_file.opener) as file:
                 yield file
                 self._stamp(read_header(_at(file, 0, HEADER_BYTES)))
         except OSError as error:
@@ -176,7 +174,7 @@ class Place:
         path = self.path.with_suffix(".lock")
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            os.close(plain_file.opener(str(path), os.O_RDWR | os.O_CREAT))
             lock = fasteners.InterProcessLock(path)
             got = lock.acquire(blocking=bool(wait_s), timeout=wait_s or None)
             try:

@@ -92,7 +92,7 @@ SOURCES: dict[str, Source] = {
         number=EMBEDDINGS,
         table="embedding",
         counts=f"{_FIT.format(v='v')} AND v.dtype = 'f32' AND {alive('v')}",
-        joined=f"t.id = v.memory_id AND t.content_hash = v.content_hash AND {alive('t')}",
+        joined=f"t.id = v.memory_id AND t.text_hash = v.content_hash AND {alive('t')}",
         row_table="memory",
         of_row="v.memory_id = t.id",
         view="0",

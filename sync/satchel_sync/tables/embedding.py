@@ -12,8 +12,8 @@ class Embedding:
     """A vector of one chunk of a memory under one model.
 
     `model` is the model's name and the hash of its weights; `dtype` f16 or f32;
-    `vector` little-endian.
-    Usable only while `content_hash` equals the memory's.
+    `vector` little-endian. `content_hash` is the hash of the text that was embedded, the memory's
+    title and aliases with its content: usable only while that is the memory's text.
     """
 
     id: str
