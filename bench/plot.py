@@ -32,14 +32,14 @@ def read(page: str, kind: str) -> Series:
 
 def draw(series: dict[str, Series], to: Path) -> None:
     """One panel a kind of vectors, both axes logarithmic, as SVG."""
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("svg")
+    mpl.use("svg")
     # The same input gives the same file.
-    matplotlib.rcParams["svg.hashsalt"] = "satchel"
-    from matplotlib import pyplot
+    mpl.rcParams["svg.hashsalt"] = "satchel"
+    from matplotlib import pyplot as plt
 
-    figure, panels = pyplot.subplots(1, len(series), figsize=(11, 4.5), sharey=True)
+    figure, panels = plt.subplots(1, len(series), figsize=(11, 4.5), sharey=True)
     for panel, (kind, lines) in zip(panels, series.items(), strict=True):
         for name in (name for name in SHOWN.values() if name in lines):
             rows, times = zip(*sorted(lines[name]), strict=True)

@@ -58,7 +58,7 @@ def with_vectors(home: Path, model_id: str, dims: int, *, seed: int = 1) -> None
     with Store.open(home / DATABASE_FILE, durability="process") as store:
         with store.read() as db:
             bare = db.execute(
-                "SELECT id, content_hash FROM memory AS m WHERE content IS NOT NULL AND NOT EXISTS"
+                "SELECT id, text_hash FROM memory AS m WHERE content IS NOT NULL AND NOT EXISTS"
                 " (SELECT 1 FROM embedding AS e WHERE e.memory_id = m.id AND e.model = ?)",
                 (model_id,),
             ).fetchall()
@@ -70,13 +70,13 @@ def with_vectors(home: Path, model_id: str, dims: int, *, seed: int = 1) -> None
                         memory_id=str(key),
                         model=model_id,
                         chunk=0,
-                        content_hash=str(content_hash),
+                        content_hash=str(text_hash),
                         dims=dims,
                         dtype="f32",
                         vector=_unit(draw.randbytes(dims)),
                     )
                 )
-                for key, content_hash in bare[start : start + FILL_ROWS]
+                for key, text_hash in bare[start : start + FILL_ROWS]
             ]
             with store.write() as db:
                 db.executemany(f"INSERT INTO embedding({columns}) VALUES({marks})", made)

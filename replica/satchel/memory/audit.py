@@ -18,4 +18,4 @@ def record(replica: Replica, tool: str, ids: Sequence[str], query: str | None = 
     caller = replica.caller
     who = f"{caller.role}:{caller.agent_id or caller.user_id or ''}"
     asked = None if query is None else redact(query[:QUERY_CHARS_KEPT])[0]
-    replica.activity.record_read(who, ids, replica.now_ms(), tool=tool, query=asked)
+    replica.activity.record_read_soon(who, ids, replica.now_ms(), tool=tool, query=asked)

@@ -56,7 +56,7 @@ class Candidate(NamedTuple):
 
 
 def read(source: Source, rows: Sequence[int]) -> list[Candidate]:
-    """Those of the rows that pass the source's filter, by id: whoever found them, in one order."""
+    """Those of the rows that pass the source's filter, in any order."""
     if not rows:
         return []
     try:
@@ -64,8 +64,7 @@ def read(source: Source, rows: Sequence[int]) -> list[Candidate]:
     except UnicodeDecodeError:
         # Somebody left text here that is no text: one such row must not hide the others.
         found = _select(source, rows, "CAST({} AS BLOB)")
-    read_rows = [_candidate(source.kind, values) for values in found]
-    return sorted(read_rows, key=lambda one: one.id)
+    return [_candidate(source.kind, values) for values in found]
 
 
 def _select(source: Source, rows: Sequence[int], form: str) -> list[Any]:

@@ -100,15 +100,14 @@ def mentioned(text: str, now_ms: int) -> tuple[Span, ...]:
         return ()
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
     found: list[tuple[int, Span]] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))  # 1 where an earlier form has read a date
     for form in FORMS:
         for match in form.pattern.finditer(text):
-            if any(match.start() < end and start < match.end() for start, end in taken):
-                continue
-            spans = form.spans(match, today)
+            start, end = match.span()
+            spans = [] if any(taken[start:end]) else form.spans(match, today)
             if spans:
-                taken.append(match.span())
-                found += [(match.start(), span) for span in spans]
+                taken[start:end] = b"\1" * (end - start)
+                found += [(start, span) for span in spans]
     found.sort(key=lambda pair: pair[0])
     return tuple(dict.fromkeys(span for _, span in found))[:MENTIONS_MAX]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.memory import text
-from satchel.memory.interval import Moment, answers
+from satchel.memory.interval import Moment, answers, answers_turn
 from satchel.memory.lookup import can_see, resolve
 from satchel.memory.visibility import SCOPES, Caller
 
@@ -88,11 +88,7 @@ class Filter:
 
     def chatlog_sql(self, caller: Caller) -> str:
         """SQL: turn `t` passes, visibility included; it counts as known when it was said."""
-        rules = [can_see(caller, "chatlog")]
-        rules += [
-            f"(:{time} IS NULL OR t.said_at IS NULL OR t.said_at <= :{time})"
-            for time in ("as_of", "known_at")
-        ]
+        rules = [can_see(caller, "chatlog"), answers_turn("t")]
         return " AND ".join([*rules, *self._common("t.conversation_id", "t.said_at", "NULL")])
 
     def _common(self, session: str, time: str, kind: str) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from satchel.memory import candidates, context, counting, signals
 from satchel.memory.candidates import Candidate
+from satchel.memory.counting import Counted
 from satchel.memory.filters import Filter
 from satchel.memory.limits import (
     CANDIDATES_MAX,
@@ -31,6 +32,24 @@ if TYPE_CHECKING:
     from satchel.ranking.recipe import Calibration
     from satchel.replica import Replica
     from satchel.vectors.index import Chunk
+    from satchel.vectors.nearest import StoredChunk
+
+
+class _Read(NamedTuple):
+    """Rows of one kind as they were read: their words counted, their vectors not yet compared."""
+
+    counted: list[tuple[Candidate, Counted]]
+    stored: list[StoredChunk]
+
+
+class _Worded(NamedTuple):
+    """What the words of a question find in one kind."""
+
+    frequencies: Mapping[Term, int]
+    size: int
+    """Rows of the kind: the N of the inverse document frequency."""
+    rows: list[int]
+    read: _Read
 
 
 class Gatherer:
@@ -57,13 +76,14 @@ class Gatherer:
         shown: list[Shown] = []
         beside: context.Beside = {}
         sources = [_source(db, self._replica, kind, wanted, conversation) for kind in kinds]
+        # The question's vector is made meanwhile, so what needs none comes first.
         by_words = [self._by_words(source) for source in sources]
-        for source, (frequencies, rows) in zip(sources, by_words, strict=True):
-            found = list(dict.fromkeys([*rows, *self._by_meaning(source)]))
+        for source, worded in zip(sources, by_words, strict=True):
+            found = list(dict.fromkeys([*worded.rows, *self._by_meaning(source)]))
             if source.kind == "chatlog":
                 beside = context.turns_beside(source, found)
                 found += [row for pair in beside.values() for row in pair if row is not None]
-            shown += self._shown(source, frequencies, candidates.read(source, found))
+            shown += self._shown(source, worded, found)
         rows_of_pool = [one.candidate for one in shown]
         own = [(one.meaning or 0.0) + one.keyword for one in shown]
         around = context.around(db, rows_of_pool, beside, own)
@@ -71,12 +91,20 @@ class Gatherer:
         vectors, covers = [one.vector for one in shown], [one.covers for one in shown]
         return Pool(rows_of_pool, vectors, covers, columns, around)
 
-    def _by_words(self, source: Source) -> tuple[dict[Term, int], list[int]]:
-        """What keywords, literal text and ids find; terms with their counts."""
+    def _by_words(self, source: Source) -> _Worded:
+        """What keywords, literal text and ids find."""
         frequencies, rows = _literals(source, self._terms.frequencies[source.kind])
-        rows += source.by_keyword(frequencies, self._limit(source))
+        size = Vocabulary(source.db, source.kind, self._replica.caller).size() if frequencies else 0
+        rows += source.by_keyword(frequencies, size, self._limit(source))
         rows += source.by_key(self._ids(source))
-        return frequencies, rows
+        return _Worded(frequencies, size, rows, self._read(source, list(frequencies), rows))
+
+    def _read(self, source: Source, terms: Sequence[Term], rows: Sequence[int]) -> _Read:
+        pool = candidates.read(source, rows)
+        counted = counting.count(source, terms, self._question.query, pool)
+        kept = [one.row for one in pool]
+        stored = self._meaning.stored(source.kind, kept) if self._meaning else []
+        return _Read(list(zip(pool, counted, strict=True)), stored)
 
     def _by_meaning(self, source: Source) -> list[int]:
         if self._meaning is None:
@@ -110,20 +138,20 @@ class Gatherer:
             for key in matches(source.db, source.kind, given, seen, caller.params)
         ]
 
-    def _shown(
-        self, source: Source, frequencies: Mapping[Term, int], pool: Sequence[Candidate]
-    ) -> list[Shown]:
-        counted = counting.count(source, list(frequencies), self._question.query, pool)
-        caller = self._replica.caller
-        size = Vocabulary(source.db, source.kind, caller).size() if frequencies else 0
+    def _shown(self, source: Source, worded: _Worded, rows: Sequence[int]) -> list[Shown]:
+        """These rows, by id: whoever found them, in one order."""
+        frequencies = worded.frequencies
+        more = self._read(source, list(frequencies), list(set(rows).difference(worded.rows)))
+        found = worded.read.counted + more.counted
+        found.sort(key=lambda one: one[0].id)
         keywords = self._replica.ranking.keyword(
-            pack("I", (number for one in counted for number in one.terms)),
-            len(pool),
-            pack("d", (rarity(size, found) for found in frequencies.values())),
+            pack("I", [number for _, words in found for number in words.terms]),
+            len(found),
+            pack("d", [rarity(worded.size, held) for held in frequencies.values()]),
             self._replica.recipe.k1,
         )
-        rows = [one.row for one in pool]
-        chunks = self._meaning.chunks(source.kind, rows) if self._meaning else {}
+        stored = worded.read.stored + more.stored
+        chunks = self._meaning.compared(stored) if self._meaning else {}
         asked = self._terms.frequencies[source.kind]
         complete = (
             bool(asked) and self._terms.complete[source.kind] and len(asked) == len(frequencies)
@@ -136,7 +164,7 @@ class Gatherer:
                 keyword,
                 *self._signals(chunks.get(one.row)),
             )
-            for one, words, keyword in zip(pool, counted, keywords, strict=True)
+            for (one, words), keyword in zip(found, keywords, strict=True)
         ]
 
     def _signals(self, chunk: Chunk | None) -> tuple[float | None, float | None, bytes | None]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from satchel.memory import view
+from satchel.memory.interval import Moment
 from satchel.memory.limits import CHARS_PER_TOKEN, HIT_OVERHEAD_TOKENS
 from satchel.memory.lookup import can_see, fetch
 from satchel.memory.query import Term
@@ -47,12 +48,20 @@ class Hit:
 
 
 def show(
-    db: Connection, replica: Replica, terms: Sequence[Term], ranked: Sequence[Ranked], explain: bool
+    db: Connection,
+    replica: Replica,
+    moment: Moment,
+    terms: Sequence[Term],
+    ranked: Sequence[Ranked],
+    explain: bool,
 ) -> list[Hit]:
-    """The full row of each, read now, and only where the caller may see it."""
+    """The full row of each, read now, and only where the caller may see it.
+
+    The turns beside a turn are those of the moment that is asked for.
+    """
     tokenizer, now = Tokenizer(db), replica.now_ms()
     turns = [one.candidate.row for one in ranked if one.candidate.kind == "chatlog"]
-    places = neighbours(db, replica.caller, turns)
+    places = neighbours(db, replica.caller, moment, turns)
     rows = _rows(db, replica.caller, ranked)
     found = []
     for one in ranked:

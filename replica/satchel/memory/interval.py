@@ -62,6 +62,14 @@ def answers(alias: str) -> str:
     return SQL.format(t=alias, instant=INSTANT.format(t=alias))
 
 
+def answers_turn(alias: str) -> str:
+    """SQL: the turn was said by (as_of, known_at). Parameters are `Moment.params`."""
+    return " AND ".join(
+        f"(:{time} IS NULL OR {alias}.said_at IS NULL OR {alias}.said_at <= :{time})"
+        for time in ("as_of", "known_at")
+    )
+
+
 def holds(
     moment: Moment,
     *,

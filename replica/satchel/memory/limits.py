@@ -30,16 +30,20 @@ CANDIDATES_MAX = 1_000
 LITERAL_ROWS_MAX = 50
 RANKED_ROWS_MAX = 4_000
 """Rows that the index ranks for one question: beyond that only the rarer terms find candidates."""
+RANKED_ROWS_MIN, RANKED_SHARE = 2_000, 5
+"""Where that is more than a fifth of all rows a fifth, but no fewer than so many."""
 COMMON_TERMS_MAX = 4
 """Of a question that has common words only, so many are looked for together."""
+FIRST_A_CANDIDATE = 2
+"""Rows for each candidate that the index ranks first: mostly enough of them pass the filters."""
+NEWEST_A_CANDIDATE = 10
+"""Rows for each candidate of which the best are taken, of words that were too common to rank."""
 FREQUENCY_MAX = 20_000
 """A beginning of words in more rows than this counts as one in so many: it says nothing."""
 SEEN_ROWS_COUNTED_MAX = 500
 """Rows that are looked at one by one to count what an agent sees of them."""
 UNKNOWN_WORDS_MAX = 4
 """Unknown words of a question that others are sought for."""
-VOCABULARY_WORDS_MAX = 20_000
-"""Words of the index that an unknown one is compared with."""
 SHORT_TEXT_BYTES = 8_000
 """Longer texts are not cut into words for their score: the index counts."""
 DROPPED_SHOWN_MAX = 20
@@ -70,6 +74,3 @@ TIME_MS_MAX = 253_402_300_799_999
 
 SESSION_GAP_MS = 6 * 60 * 60 * 1000
 """Turns of one conversation that lie further apart are of two sessions."""
-
-DRAIN_TEXTS = 32
-"""Memories or turns that one transaction of the embedding queue takes."""

@@ -20,6 +20,7 @@ RowT = TypeVar("RowT")
 Params = Mapping[str, Any]
 _DASHES = (8, 12, 16, 20)
 _ID_DIGITS = 32
+_NUMBER = (int, float)
 _HEX = re.compile(r"[0-9a-f-]+")
 
 
@@ -36,15 +37,15 @@ def build(row: type[RowT], values: tuple[Any, ...]) -> RowT:
     """
     table = table_of(row)
     fields = dict(zip((table.key, *table.names), values, strict=True))
-    for name in _numbers(table):
-        if not isinstance(fields[name], int | float):
+    for name in _numbers(table.name):
+        if not isinstance(fields[name], _NUMBER):
             fields[name] = None
     return row(**fields)
 
 
 @cache
-def _numbers(table: Table) -> tuple[str, ...]:
-    return tuple(column.name for column in table.columns if column.tag in ("i", "r"))
+def _numbers(kind: str) -> tuple[str, ...]:
+    return tuple(column.name for column in BY_NAME[kind].columns if column.tag in ("i", "r"))
 
 
 def select(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from satchel.embedding.contract import Embedder
     from satchel.replica import Replica
     from satchel.vectors.index import Chunk
+    from satchel.vectors.nearest import StoredChunk
     from satchel.vectors.source import Kind
 
 
@@ -70,11 +71,16 @@ class Meaning:
             source.params,
         )
 
-    def chunks(self, kind: str, rows: Sequence[int]) -> dict[int, Chunk]:
-        """The exact cosine and the vector of each row's best chunk; rows without are left out."""
-        return self._replica.vectors.chunks(
-            self._db, _kind(kind), self._embedder.model_id, self._embedder.dims, self.vector, rows
+    def stored(self, kind: str, rows: Sequence[int]) -> list[StoredChunk]:
+        """The vectors of these rows; nobody waits for the question's."""
+        embedder = self._embedder
+        return self._replica.vectors.stored(
+            self._db, _kind(kind), embedder.model_id, embedder.dims, rows
         )
+
+    def compared(self, stored: Sequence[StoredChunk]) -> dict[int, Chunk]:
+        """The exact cosine and the vector of each row's best chunk; rows without are left out."""
+        return self._replica.vectors.compared(self._embedder.dims, self.vector, stored)
 
 
 @contextmanager

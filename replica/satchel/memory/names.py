@@ -97,11 +97,12 @@ def _sql(caller: Caller) -> str:
 
 
 def _leads(kind: str, caller: Caller) -> str:
-    """A text that begins with "Name:", among the first that begin with this word."""
+    """A text that begins with "Name:", among the first seen that begin with this word."""
     fts = f"{kind}_fts"
     return f"""EXISTS (
-        SELECT 1 FROM (SELECT rowid AS row FROM {fts}
+        SELECT 1 FROM (SELECT t.content AS content FROM {fts}
+                       CROSS JOIN {kind} AS t ON t.row = {fts}.rowid
                        WHERE {fts} MATCH 'content : ^ "' || replace(n.value, '"', '') || '"'
+                         AND {can_see(caller, kind)}
                        LIMIT {LEADING_ROWS_MAX}) AS f
-        CROSS JOIN {kind} AS t ON t.row = f.row
-        WHERE t.content LIKE n.value || ':%' AND {can_see(caller, kind)})"""
+        WHERE f.content LIKE n.value || ':%')"""

@@ -111,7 +111,7 @@ def _answer(replica: Replica, request: Request) -> SearchAnswer:
         scored = ranked.rank(engine, recipe, scale, pool)
         able = ranked.contenders(scored, request.k, recipe.diversity)
         chosen = ranked.choose(engine, able, request.k, recipe.diversity)
-        found = hits.show(db, replica, terms.all(), chosen, request.explain)
+        found = hits.show(db, replica, wanted.moment, terms.all(), chosen, request.explain)
     told += notices.of_words(question.query, terms.stand_ins, embedder is not None)
     shown = hits.within(found, request.max_tokens)
     told += replica.vectors.notices() if embedder else []

@@ -40,21 +40,23 @@ def columns(
     """
     rows = [one.candidate for one in pool]
     turns = [said(row.text) if row.text and row.kind == "chatlog" else "" for row in rows]
+    none = [0.0] * len(pool)
+    talks = any(row.kind == "chatlog" for row in rows)
     return {
         "meaning": [one.meaning or 0.0 for one in pool],
         "alone": [one.alone or 0.0 for one in pool],
         "keyword": [one.keyword for one in pool],
-        "speaker": [float(_speaks(question, row)) for row in rows],
-        "date": [_date(question, row) for row in rows],
+        "speaker": [float(_speaks(question, row)) for row in rows] if question.names else none,
+        "date": [_date(question, row) for row in rows] if question.dates else none,
         "phrase": [float(one.counted.phrase) for one in pool],
         "title": [float(one.counted.titled) for one in pool],
-        "id": [float(_named(question, row.id)) for row in rows],
-        "when": [float(question.asks_when and talk.tells_time(text)) for text in turns],
-        "question": [float(row.asks) for row in rows],
+        "id": [float(_named(question, row.id)) for row in rows] if question.query.ids else none,
+        "when": [float(talk.tells_time(text)) for text in turns] if question.asks_when else none,
+        "question": [float(row.asks) for row in rows] if talks else none,
         "length": [math.log1p(one.counted.words) for one in pool],
-        "number": [float(talk.has_number(text)) for text in turns],
-        "reaction": [float(talk.reacts(text)) for text in turns],
-        "falls": _falls(pool, around),
+        "number": [float(talk.has_number(text)) for text in turns] if talks else none,
+        "reaction": [float(talk.reacts(text)) for text in turns] if talks else none,
+        "falls": _falls(pool, around) if talks else none,
         "importance": [row.importance for row in rows],
         "confidence": [row.confidence for row in rows],
         "pinned": [float(row.pinned) for row in rows],
@@ -64,8 +66,6 @@ def columns(
 
 def _speaks(question: Question, row: Candidate) -> bool:
     """Whether the question names who says the row."""
-    if not question.names:
-        return False
     return is_named(speaker(row.role, row.text, row.agent_id), question.names)
 
 

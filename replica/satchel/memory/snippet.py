@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from satchel.memory.limits import SNIPPET_CHARS
 from satchel.memory.query import Term
 from satchel.memory.tokens import Tokenizer
 
-_SPACE = re.compile(r"\s+")
-
 
 def cut(text: str, terms: Sequence[Term], tokenizer: Tokenizer, chars: int = SNIPPET_CHARS) -> str:
     """At most `chars` characters on one line, around most terms; "…" where text is left out."""
     if len(text) <= chars:
-        return _SPACE.sub(" ", text).strip()
+        return " ".join(text.split())
     start = _start(_places(text, terms, tokenizer), len(text), chars)
     end = min(len(text), start + chars)
     start, end = _at_words(text, start, end)
-    body = _SPACE.sub(" ", text[start:end]).strip()
+    body = " ".join(text[start:end].split())
     return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
 
 
@@ -28,20 +25,25 @@ def _places(text: str, terms: Sequence[Term], tokenizer: Tokenizer) -> list[int]
     stems = {term.stem for term in terms if term.kind == "word"}
     beginnings = tuple(term.stem for term in terms if term.kind == "prefix")
     literals = [term.raw for term in terms if term.kind == "literal"]
-    encoded = text.encode()
-    bytes_at = [
-        start
-        for start, _, stem in tokenizer.spans(text)
-        if stem in stems or (beginnings and stem.startswith(beginnings))
-    ]
+    spans = tokenizer.spans(text)
+    bytes_at = [start for start, _, stem in spans if stem in stems]
+    if beginnings:
+        bytes_at += [start for start, _, stem in spans if stem.startswith(beginnings)]
+        bytes_at = sorted(set(bytes_at))
+    places = bytes_at if text.isascii() else _characters(text.encode(), bytes_at)
+    places += [at for literal in literals if (at := text.find(literal)) >= 0]
+    return sorted(places)
+
+
+def _characters(encoded: bytes, bytes_at: Sequence[int]) -> list[int]:
+    """Places in characters of ascending places in bytes."""
     places: list[int] = []
     byte = character = 0
     for at in bytes_at:
         character += len(encoded[byte:at].decode())
         byte = at
         places.append(character)
-    places += [at for literal in literals if (at := text.find(literal)) >= 0]
-    return sorted(places)
+    return places
 
 
 def _start(places: list[int], length: int, chars: int) -> int:

@@ -6,7 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from satchel.memory.limits import COMMON_TERMS_MAX, LITERAL_ROWS_MAX, RANKED_ROWS_MAX
+from satchel.memory.limits import (
+    COMMON_TERMS_MAX,
+    FIRST_A_CANDIDATE,
+    LITERAL_ROWS_MAX,
+    NEWEST_A_CANDIDATE,
+    RANKED_ROWS_MAX,
+    RANKED_ROWS_MIN,
+    RANKED_SHARE,
+)
 from satchel.memory.query import Term
 
 if TYPE_CHECKING:
@@ -32,25 +40,36 @@ class Source:
         """The rows of this source that also pass `where`."""
         return Source(self.db, self.kind, f"{self.where} AND {where}", {**self.params, **params})
 
-    def by_keyword(self, frequencies: Mapping[Term, int], limit: int) -> list[int]:
+    def by_keyword(self, frequencies: Mapping[Term, int], size: int, limit: int) -> list[int]:
         """The rows that the index ranks first for these terms; the rarest term comes first.
+
+        `size` is how many rows there are.
 
         Ranking costs time for each row that has any of the words, so common words are left out
         where rarer ones fill the measure: they still count in the score. Are all common, the newest
         rows stand for the many that have them, those with all of the words before others.
+
+        A word may be common in rows that do not pass the filters only: until there are `limit` rows
+        every word is looked for, so that none is missed because of rows that nobody asked for.
         """
         words = [term for term in frequencies if term.kind != "literal"]
         if not words:
             return []
-        picked, rows = _within_measure(words, frequencies)
-        if picked:
-            any_of = " OR ".join(term.fts for term in picked)
-            found = self._ranked(any_of, limit)
-            enough = len(found) >= min(limit // 2, rows)
-            return found if enough else self._newest(any_of, limit)
+        picked = _within_measure(words, frequencies, _measure(size))
+        found = self._ranked(_any_of(picked), limit) if picked else self._common(words, limit)
+        others = words[max(len(picked), 1) :]
+        if others and len(found) < limit:
+            measure = min(RANKED_ROWS_MAX, NEWEST_A_CANDIDATE * limit)
+            found += self._newest(_any_of(others), limit, measure)
+        return list(dict.fromkeys(found))[:limit]
+
+    def _common(self, words: Sequence[Term], limit: int) -> list[int]:
+        """Rows with all of the words, then such with the rarest."""
         all_of = " AND ".join(term.fts for term in words[:COMMON_TERMS_MAX])
-        found = self._newest(all_of, limit) if len(words) > 1 else []
-        return found if len(found) >= limit else [*found, *self._newest(words[0].fts, limit)]
+        found = self._newest(all_of, limit, RANKED_ROWS_MAX) if len(words) > 1 else []
+        if len(found) < limit:
+            found += self._newest(words[0].fts, limit, RANKED_ROWS_MAX)
+        return found
 
     def by_literal(self, text: str) -> list[int]:
         """Rows that hold this string, the newest first."""
@@ -68,37 +87,59 @@ class Source:
         return self._rows(sql, keys=json.dumps(list(keys)))
 
     def _ranked(self, expression: str, limit: int) -> list[int]:
-        """The index's best `limit`, of those what passes the filters."""
+        """The best `limit` rows that pass the filters, however many better ones do not.
+
+        Mostly all pass: then those that the index ranks first are looked at alone.
+        """
         fts = f"{self.kind}_fts"
-        sql = f"""SELECT t.row FROM (SELECT rowid AS row FROM {fts} WHERE {fts} MATCH :expression
-                      ORDER BY {RANKED[self.kind]}, rowid LIMIT :limit) AS f
-                  CROSS JOIN {self.kind} AS t ON t.row = f.row WHERE {self.where}"""
+        sql = f"""SELECT f.row, EXISTS (SELECT 1 FROM {self.kind} AS t
+                                        WHERE t.row = f.row AND {self.where})
+                  FROM (SELECT rowid AS row FROM {fts} WHERE {fts} MATCH :expression
+                        ORDER BY {RANKED[self.kind]}, rowid LIMIT :first) AS f"""
+        first = FIRST_A_CANDIDATE * limit
+        params = {**self.params, "expression": expression, "first": first}
+        looked_at: list[Any] = self.db.execute(sql, params).fetchall()
+        found = [row for row, passes in looked_at if passes][:limit]
+        if len(found) == limit or len(looked_at) < first:
+            return found
+        sql = f"""SELECT t.row FROM {fts} CROSS JOIN {self.kind} AS t ON t.row = {fts}.rowid
+                  WHERE {fts} MATCH :expression AND {self.where}
+                  ORDER BY {RANKED[self.kind]}, t.row LIMIT :limit"""
         return self._rows(sql, expression=expression, limit=limit)
 
-    def _newest(self, expression: str, limit: int) -> list[int]:
-        """The best of the newest rows that pass the filters, however many others there are."""
+    def _newest(self, expression: str, limit: int, measure: int) -> list[int]:
+        """The best of the newest `measure` rows that pass, however many others there are."""
         fts = f"{self.kind}_fts"
         sql = f"""SELECT row FROM (
                       SELECT t.row AS row, {RANKED[self.kind]} AS place
                       FROM {fts} CROSS JOIN {self.kind} AS t ON t.row = {fts}.rowid
                       WHERE {fts} MATCH :expression AND {self.where}
-                      ORDER BY {fts}.rowid DESC LIMIT {RANKED_ROWS_MAX})
+                      ORDER BY {fts}.rowid DESC LIMIT :measure)
                   ORDER BY place, row LIMIT :limit"""
-        return self._rows(sql, expression=expression, limit=limit)
+        return self._rows(sql, expression=expression, limit=limit, measure=measure)
 
     def _rows(self, sql: str, **params: Any) -> list[int]:
         return [row for (row,) in self.db.execute(sql, {**self.params, **params})]
 
 
+def _measure(size: int) -> int:
+    """How many rows to rank: in a small store a word in so many of them would find all of it."""
+    return max(RANKED_ROWS_MIN, min(RANKED_ROWS_MAX, size // RANKED_SHARE))
+
+
 def _within_measure(
-    words: Sequence[Term], frequencies: Mapping[Term, int]
-) -> tuple[list[Term], int]:
-    """The rarest words that together are in at most RANKED_ROWS_MAX rows, and that number."""
+    words: Sequence[Term], frequencies: Mapping[Term, int], measure: int
+) -> list[Term]:
+    """The rarest words that together are in at most `measure` rows."""
     picked: list[Term] = []
     rows = 0
     for term in words:
-        if rows + frequencies[term] > RANKED_ROWS_MAX:
+        if rows + frequencies[term] > measure:
             break
         rows += frequencies[term]
         picked.append(term)
-    return picked, rows
+    return picked
+
+
+def _any_of(words: Sequence[Term]) -> str:
+    return " OR ".join(term.fts for term in words)

@@ -19,9 +19,11 @@ from satchel.memory.limits import (
     TIME_MS_MIN,
     TITLE_CHARS_MAX,
 )
+from satchel.store.embedded_text import content_hash as content_hash
+from satchel.store.embedded_text import normalised as normalised
+from satchel.store.embedded_text import stored_list as stored_list
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_SPACE = re.compile(r"\s+")
 
 
 def content(value: object, field: str = "text") -> str:
@@ -187,30 +189,6 @@ def json_list(values: Sequence[str]) -> str | None:
     if not values:
         return None
     return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
-
-
-def stored_list(text: object) -> list[str]:
-    """Inverse of `json_list`; what others wrote there and is no list of text counts as empty."""
-    try:
-        found = json.loads(text) if isinstance(text, str) else []
-    except ValueError:
-        return []
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
-
-
-def normalised(text: str) -> str:
-    """Text by which two memories are the same: composed characters, single white space.
-
-    Not NFKC and not case-folded: `2²` is not `22`, and `-V` is not `-v`.
-    """
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text)).strip()
-
-
-def content_hash(text: str) -> str:
-    """The hash of the normalised text, as `memory.content_hash` holds it."""
-    from satchel_sync.digest import text_hash  # it loads OpenSSL, and who only reads hashes nothing
-
-    return text_hash(normalised(text))
 
 
 def _storable(value: object, field: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.memory.context import turns_beside
+from satchel.memory.interval import Moment, answers_turn
 from satchel.memory.limits import SNIPPET_CHARS
 from satchel.memory.lookup import can_see
 from satchel.memory.sources import Source
@@ -16,11 +17,17 @@ if TYPE_CHECKING:
     from apsw import Connection
 
 
-def neighbours(db: Connection, caller: Caller, rows: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """Where each turn stands: `{conversation_id, ordinal, role, before, after}`, by its row."""
+def neighbours(
+    db: Connection, caller: Caller, moment: Moment, rows: Sequence[int]
+) -> dict[int, dict[str, Any]]:
+    """Where each turn stands: `{conversation_id, ordinal, role, before, after}`, by its row.
+
+    What was said after the moment that is asked for is beside no turn.
+    """
     if not rows:
         return {}
-    seen = Source(db, "chatlog", can_see(caller, "chatlog"), caller.params)
+    where = f"{can_see(caller, 'chatlog')} AND {answers_turn('t')}"
+    seen = Source(db, "chatlog", where, {**caller.params, **moment.params})
     beside = turns_beside(seen, rows)
     wanted = {row for pair in beside.values() for row in pair if row is not None} | set(rows)
     sql = f"""SELECT t.row, t.conversation_id, t.id, t.ordinal, t.role,

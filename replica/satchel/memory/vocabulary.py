@@ -8,9 +8,10 @@ all rows stands in, which tells no more than that a common word is common.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.memory.limits import FREQUENCY_MAX, SEEN_ROWS_COUNTED_MAX, VOCABULARY_WORDS_MAX
+from satchel.memory.limits import FREQUENCY_MAX, SEEN_ROWS_COUNTED_MAX
 from satchel.memory.lookup import can_see
 from satchel.memory.query import Term
 from satchel.memory.spelling import ALIKE, TYPO_CHARS_MIN, likeness, one_edit_apart
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 PREFIX_CHARS_MIN = 3
 LENGTH_APART_MAX = 2
-ALIKE_WORDS_MAX = 50
 _LAST = "\U0010ffff"
 
 
@@ -48,33 +48,69 @@ class Vocabulary:
         rows = self._rows(term)
         if self._caller.sees_all or not rows or rows > SEEN_ROWS_COUNTED_MAX:
             return rows
-        fts = f"{self._kind}_fts"
-        sql = f"""SELECT count(*) FROM {fts} CROSS JOIN {self._kind} AS t ON t.row = {fts}.rowid
-                  WHERE {fts} MATCH :term AND {can_see(self._caller, self._kind)}"""
-        return int(self._db.execute(sql, {**self._caller.params, "term": term.fts}).get)
+        return self._seen(term)
 
     def stand_in(self, term: Term) -> Term | None:
-        """What may be meant by a word that no row has: a beginning, or the word without a typo."""
+        """What may be meant by a word that no row has: a beginning, or the word without a typo.
+
+        Rows that the caller does not see have no say in it, however many they are.
+        """
         if term.kind != "word" or len(term.stem) < PREFIX_CHARS_MIN:
             return None
         beginning = Term(term.stem, term.raw, "prefix")
-        if self.frequency(beginning):
+        if self._seen(beginning):
             return beginning
         if len(term.stem) < TYPO_CHARS_MIN or not term.stem.isalpha():
             return None
         for shared in (2, 1):
-            for word in self._alike(term, shared):
-                meant = self._asked_for(word)
-                if meant is not None and self.frequency(meant):
+            for words in self._alike(term, shared):
+                meant = self._commonest(words)
+                if meant is not None:
                     return meant
         return None
+
+    def _commonest(self, words: Sequence[str]) -> Term | None:
+        """The word in most rows that the caller sees, if in any; of equals the first one."""
+        terms = [term for term in map(self._asked_for, words) if term is not None]
+        counts = [self._seen(term) for term in terms]
+        best = max(counts, default=0)
+        return terms[counts.index(best)] if best else None
 
     def _asked_for(self, word: str) -> Term | None:
         """A stem of the index as a term: a beginning, where asking would cut it once more."""
         stems = Tokenizer(self._db).stems(word)
         if len(stems) != 1 or not word.startswith(stems[0]):
             return None
-        return Term(stems[0], word, "word" if stems[0] == word else "prefix")
+        if stems[0] == word:
+            return Term(word, word)
+        meant = Term(stems[0], word, "prefix")
+        return meant if self._has_whole(word, meant) else None
+
+    def _has_whole(self, word: str, meant: Term) -> bool:
+        """Whether a row that the caller sees has just this stem, not only the beginning of it."""
+        texts = "t.content" if self._kind == "chatlog" else "t.content, t.title, t.aliases"
+        sql = f"SELECT {texts} {self._under()}"
+        stems = Tokenizer(self._db).stems
+        return any(
+            word in stems(str(text))
+            for row in self._db.execute(sql, {**self._caller.params, "term": meant.fts})
+            for text in row
+            if text is not None
+        )
+
+    def _seen(self, term: Term) -> int:
+        """Rows that the caller sees and that have the term, up to FREQUENCY_MAX."""
+        rows = self._rows(term)
+        if self._caller.sees_all or not rows:
+            return min(rows, FREQUENCY_MAX)
+        sql = f"SELECT count(*) FROM (SELECT 1 {self._under()} LIMIT {FREQUENCY_MAX})"
+        return int(self._db.execute(sql, {**self._caller.params, "term": term.fts}).get)
+
+    def _under(self) -> str:
+        """SQL: the rows that have `:term` and that the caller sees."""
+        fts = f"{self._kind}_fts"
+        return f"""FROM {fts} CROSS JOIN {self._kind} AS t ON t.row = {fts}.rowid
+                   WHERE {fts} MATCH :term AND {can_see(self._caller, self._kind)}"""
 
     def _rows(self, term: Term) -> int:
         if term.kind == "word":
@@ -85,24 +121,24 @@ class Vocabulary:
                                         LIMIT {FREQUENCY_MAX})"""
         return int(self._db.execute(sql, (term.fts,)).get)
 
-    def _alike(self, term: Term, shared: int) -> list[str]:
-        """Words like this one, the likest first, among those with the same first letters.
+    def _alike(self, term: Term, shared: int) -> Iterator[list[str]]:
+        """Words like this one, with the same first letters: all that are equally alike, in turn.
 
         What the index has are stems: mostly beginnings of words, so the beginning of the word as it
         was typed counts as well as its own stem, which a typo may have cut off elsewhere.
         """
         stem, typed = term.stem, term.raw.casefold()
-        sql = f"""SELECT term, doc FROM {self._kind}_vocab WHERE term >= ? AND term < ?
-                  AND length(term) BETWEEN ? AND ? LIMIT {VOCABULARY_WORDS_MAX}"""
+        sql = f"""SELECT term FROM {self._kind}_vocab WHERE term >= ? AND term < ?
+                  AND length(term) BETWEEN ? AND ?"""
         low = stem[:shared]
         bounds = (len(stem) - LENGTH_APART_MAX, len(typed) + LENGTH_APART_MAX)
-        found: list[tuple[bool, float, int, str]] = []
-        for word, rows in self._db.execute(sql, (low, low + _LAST, *bounds)):
+        found: dict[tuple[bool, float], list[str]] = {}
+        for (word,) in self._db.execute(sql, (low, low + _LAST, *bounds)):
             near = one_edit_apart(stem, word) or one_edit_apart(typed[: len(word)], word)
             alike = likeness(stem, word)
             if near or alike >= ALIKE:
-                found.append((not near, -alike, -rows, word))
-        return [word for *_, word in sorted(found)[:ALIKE_WORDS_MAX]]
+                found.setdefault((not near, -alike), []).append(word)
+        return (found[place] for place in sorted(found))
 
 
 def rarity(rows: int, found: int) -> float:
