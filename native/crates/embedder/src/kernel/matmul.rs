@@ -204,7 +204,8 @@ impl<V: Lanes> Sides<V> for Floats<'_> {
         row: usize,
         panel: usize,
     ) -> [[V; VECTORS]; ROWS] {
-        // SAFETY: `a` has ROWS rows of `depth` numbers, the panel `depth` rows of VECTORS registers.
+        // SAFETY: `a` has ROWS rows of `depth` numbers, the panel `depth` rows of VECTORS
+        // registers.
         unsafe {
             let a = self.a.add(row * self.a_stride);
             let mut b = self.panels.panel(panel);

@@ -1,4 +1,4 @@
-//! The arithmetic: one set of rules, compiled for each instruction set, chosen when the process runs.
+//! The arithmetic: one set of rules, compiled for each instruction set, chosen at run time.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

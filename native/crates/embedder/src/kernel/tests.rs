@@ -71,7 +71,9 @@ proptest! {
                     continue;
                 }
                 let sum: f64 = (0..depth)
-                    .map(|k| f64::from(a[row * a_stride + k]) * f64::from(weights[column * depth + k]))
+                    .map(|k| {
+                        f64::from(a[row * a_stride + k]) * f64::from(weights[column * depth + k])
+                    })
                     .sum();
                 let biased = sum + f64::from(bias[column]);
                 let expected = match finish {
@@ -127,7 +129,9 @@ proptest! {
     }
 
     #[test]
-    fn rows_packed_as_they_lie_give_the_same(depth in 1_usize..40, columns in 1_usize..80, seed: u64) {
+    fn rows_packed_as_they_lie_give_the_same(
+        depth in 1_usize..40, columns in 1_usize..80, seed: u64,
+    ) {
         let matrix = numbers(seed, depth * columns);
         let transposed: Vec<f32> =
             (0..columns * depth).map(|at| matrix[at % depth * columns + at / depth]).collect();
@@ -146,7 +150,9 @@ proptest! {
     }
 
     #[test]
-    fn softmax_is_right(columns in 1_usize..70, gap in 0_usize..4, seed: u64, scale in 0.1_f32..40.0) {
+    fn softmax_is_right(
+        columns in 1_usize..70, gap in 0_usize..4, seed: u64, scale in 0.1_f32..40.0,
+    ) {
         let stride = columns + gap;
         let given = numbers(seed, 3 * stride);
         for kernel in Kernel::all() {
