@@ -246,7 +246,8 @@ def test_what_cannot_be_used_changes_nothing(tmp_path: Path) -> None:
         code, answer, said = satchel(home, "model", "use", str(given))
         assert (code, answer) == (1, None)
         error = json.loads(said.splitlines()[-1])["error"]
-        assert (error["code"], error["field"]) == ("engine_unavailable", "embedding.model")
+        assert error["code"] == "engine_unavailable"
+        assert error["field"] == "embedding.model"
         assert error["hint"]
     assert not (home / "config.toml").exists()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import stat
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -170,6 +172,24 @@ def test_what_a_killed_writer_left_behind_its_header_is_no_part(world: World) ->
     for _ in range(10):
         world.write()
     ask_all(world, other(world))
+
+
+def test_a_file_that_vanishes_right_after_an_append_is_made_anew(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Place.writing
+
+    @contextmanager
+    def and_vanish(place: Place) -> Iterator[io.FileIO]:
+        with append(place) as file:
+            yield file
+        place.path.unlink()
+
+    monkeypatch.setattr(Place, "writing", and_vanish)
+    for _ in range(3):
+        world.write()
+        world.say()
+        ask_all(world)
 
 
 def test_a_touched_file_is_looked_through_once(

@@ -57,13 +57,17 @@ def load(model: Model) -> Embedder:
         from sentence_transformers import SentenceTransformer
 
         engine = SentenceTransformer(str(model.folder), device="cpu", local_files_only=True)
-    except (ImportError, OSError, ValueError, RuntimeError) as error:
-        raise EngineUnavailable(
-            f"sentence-transformers could not load {model_id}: {error}",
-            hint="reinstall `satchel[sentence-transformers]`, or check the model folder",
-            field="embedding.engine",
-        ) from error
+    except Exception as error:  # each of its libraries has errors of its own
+        raise _unloadable(model_id, error) from error
     return SentenceTransformersEmbedder(engine, model)
+
+
+def _unloadable(model_id: str, error: Exception) -> EngineUnavailable:
+    return EngineUnavailable(
+        f"sentence-transformers could not load {model_id}: {error}",
+        hint="reinstall `satchel[sentence-transformers]`, or check the model folder",
+        field="embedding.engine",
+    )
 
 
 def _packed(numbers: Iterable[float]) -> bytes:

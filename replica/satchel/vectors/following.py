@@ -224,7 +224,8 @@ class Follower:
         except Full:
             return self._new_file(db)
         self.notice = None
-        return Held(base.under(header), self.place.mark())
+        # What vanished meanwhile still is a file: its map cannot be written to.
+        return Held(base.under(header), self.place.mark() or held.mark)
 
     def _in_memory_now(self, db: apsw.Connection, held: Held, newest: int) -> Held:
         change = self._changes(db, held.counter)

@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 
 /// 8 lanes.
 #[derive(Clone, Copy)]
-pub(super) struct Avx2(__m256);
+pub(super) struct Avx2(pub(super) __m256);
 
 // SAFETY of every block below: the trait's promise, the processor has AVX2 and FMA and pointers are
 // valid for 8 numbers.

@@ -87,6 +87,8 @@ floats!(avx512, crate::kernel::avx512::Avx512, 14 x 2, "avx512f");
 pairs!(vnni, crate::kernel::vnni::Vnni, 14 x 2, "avx512f,avx512vnni");
 #[cfg(target_arch = "x86_64")]
 floats!(avx2, crate::kernel::avx2::Avx2, 6 x 2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+pairs!(avx2_pairs, crate::kernel::avx2_pairs::Avx2Pairs, 6 x 2, "avx2,fma");
 #[cfg(target_arch = "aarch64")]
 floats!(neon, crate::kernel::neon::Neon, 6 x 4, "neon");
 floats!(portable, crate::kernel::portable::Portable, 4 x 2);
@@ -100,7 +102,7 @@ static AVX512_VNNI: Kernel = kernel("avx512-vnni", avx512::RULES, Some(vnni::RUL
 #[cfg(target_arch = "x86_64")]
 static AVX512: Kernel = kernel("avx512", avx512::RULES, None);
 #[cfg(target_arch = "x86_64")]
-static AVX2: Kernel = kernel("avx2", avx2::RULES, None);
+static AVX2: Kernel = kernel("avx2", avx2::RULES, Some(avx2_pairs::RULES));
 #[cfg(target_arch = "aarch64")]
 static NEON: Kernel = kernel("neon", neon::RULES, None);
 static PORTABLE: Kernel = kernel("portable", portable::RULES, None);

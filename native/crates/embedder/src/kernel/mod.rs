@@ -3,6 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_pairs;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod detect;
 mod lanes;
@@ -10,6 +12,7 @@ mod math;
 mod matmul;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no kernel has pairs"))]
 mod pairs;
 mod panels;
 mod portable;
