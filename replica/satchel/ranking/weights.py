@@ -167,8 +167,7 @@ RECIPE: Final = Recipe(
     k1=0.8,
     diversity=0.05,
 )
-"""Every weight lies on a plateau: 30 % more or less moves no measure by more than half a point.
-`when`, `number` and `reaction` are rules of English chats, 0 for memories."""
+"""`when`, `number` and `reaction` are rules of English chats, 0 for memories."""
 
 MEMORIES: Final = Floor(best_least=0.4, of_best=0.5)
 TURNS: Final = Floor(best_least=0.15, of_best=0.1)
@@ -182,7 +181,7 @@ CALIBRATED: Final[dict[str, Calibration]] = {
         reason="all-MiniLM-L6-v2, as measured; and every model that is not listed. The floor of"
         " memories: on PrecisionMemBench 0.55 for every hit gives 0.935/0.976 (precision/recall),"
         " but leaves half of the paraphrased questions about lone notes without a hit (recall"
-        " 0.49); 0.4 for the best and half of it for the rest gives 0.925/0.954 and recall 0.71."
+        " 0.49); 0.4 for the best and half of it for the rest gives 0.90/0.95 and recall 0.78."
         " 0.35 to 0.45 and 0.5 to 0.6 do about the same. That of chat turns only keeps out what has"
         " nothing to do with the question, and costs nothing; a strict one (0.4) costs four points"
         " of any@10.",
