@@ -31,12 +31,10 @@ def killed(askers: Sequence[subprocess.Popen[str]]) -> list[int]:
     """Right answers of each. Raises AssertionError for an asker that ended by itself."""
     for asker in askers:
         asker.send_signal(signal.SIGKILL)
-    counts = []
-    for asker in askers:
-        out, err = asker.communicate(timeout=30)
+    said = [asker.communicate(timeout=30) for asker in askers]
+    for asker, (_, err) in zip(askers, said, strict=True):
         assert asker.returncode == -signal.SIGKILL, err
-        counts.append(out.count("right"))
-    return counts
+    return [out.count("right") for out, _ in said]
 
 
 def running(askers: Sequence[subprocess.Popen[str]]) -> None:

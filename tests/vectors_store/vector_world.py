@@ -282,11 +282,11 @@ class World:
                 )
             else:
                 key = self.any_memory(db)
-                self.count += 1
                 rows.insert(
                     db,
                     Message(
-                        id=f"h{self.count}",
+                        # Not by counting: other processes write messages, too.
+                        id=f"h{self.random.getrandbits(60):015x}",
                         from_agent=self.random.choice(AGENTS),
                         to_agent=self.random.choice(AGENTS),
                         context_ids=json.dumps([key]),
