@@ -69,7 +69,7 @@ def nearness(replica: Replica, key: str, query: str) -> float | None:
     assert embedder is not None
     with replica.store.read() as db:
         row = db.execute("SELECT row FROM memory WHERE id = ?", (key,)).get
-        found = replica.vectors.cosines(
+        found = replica.vectors.chunks(
             db, "memory", embedder.model_id, embedder.dims, embedder.embed_query(query), [row]
         )
         near = replica.vectors.nearest(
@@ -77,7 +77,7 @@ def nearness(replica: Replica, key: str, query: str) -> float | None:
             embedder.embed_query(query), 9, "1", {},
         )  # fmt: skip
     assert (row in found) == (row in near)
-    return found.get(row)
+    return found[row].cosine if row in found else None
 
 
 def queued(machine: Machine) -> list[str]:

@@ -378,3 +378,17 @@ def test_a_read_works_where_its_trace_cannot_be_kept(ada: Replica) -> None:
     (ada.store.home / "activity.db").mkdir()
     assert ids(ada, "apple") == [key]
     assert ada.activity.failures == 1
+
+
+def test_a_process_that_can_start_no_thread_answers_all_the_same(
+    hybrid: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = write(hybrid, "the lantern by the door").id
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("_thread.start_new_thread", refuse)
+    answer = search.search(hybrid, "lanterns")
+    assert ([hit.id for hit in answer.hits], answer.mode) == ([key], "hybrid")
+    assert [entry.ids for entry in hybrid.activity.audit()] == [(key,)]

@@ -135,9 +135,11 @@ def test_cosines_are_of_the_best_chunk_of_the_present_text(world: World) -> None
         rows = [row for (row,) in db.execute("SELECT row FROM memory ORDER BY id")]
     with world.replica.store.read() as db:
         asked = (db, "memory", MODELS[0], DIMS, query, rows)
-        assert world.replica.vectors.cosines(*asked) == {rows[0]: round(0.9 / 1.81**0.5, 6)}
-        assert world.replica.vectors.vectors(*asked) == {rows[0]: packed([0.9, 1, 0, 0, 0, 0])}
-        assert world.replica.vectors.cosines(*asked[:-1], []) == {}
+        found = world.replica.vectors.chunks(*asked)
+        assert list(found) == [rows[0]]
+        assert found[rows[0]].cosine == round(0.9 / 1.81**0.5, 6)
+        assert found[rows[0]].vector == packed([0.9, 1, 0, 0, 0, 0])
+        assert world.replica.vectors.chunks(*asked[:-1], []) == {}
 
 
 def test_a_turn_alone_has_a_cosine_of_its_own(world: World) -> None:

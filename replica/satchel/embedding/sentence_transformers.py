@@ -54,10 +54,13 @@ def load(model: Model) -> Embedder:
     """The engine with this model. Raises EngineUnavailable with the reason when it can't load."""
     model_id = model.model_id  # the weights are recognised before they are used
     try:
+        from safetensors import SafetensorError
         from sentence_transformers import SentenceTransformer
-
+    except ImportError as error:
+        raise _unloadable(model_id, error) from error
+    try:
         engine = SentenceTransformer(str(model.folder), device="cpu", local_files_only=True)
-    except Exception as error:  # each of its libraries has errors of its own
+    except (ImportError, OSError, ValueError, RuntimeError, LookupError, SafetensorError) as error:
         raise _unloadable(model_id, error) from error
     return SentenceTransformersEmbedder(engine, model)
 

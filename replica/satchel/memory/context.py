@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel.memory.candidates import Candidate
 from satchel.memory.limits import SESSION_GAP_MS
 from satchel.memory.sources import Source
-from satchel.memory.visibility import alive
+from satchel.store.sql import alive
 
 if TYPE_CHECKING:
     from apsw import Connection

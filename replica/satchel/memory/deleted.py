@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import Refused
 from satchel.memory.lookup import can_see, matches, only_one
-from satchel.memory.visibility import Access, Caller, alive
+from satchel.memory.visibility import Access, Caller
 from satchel.store import outbox
+from satchel.store.sql import alive
 from satchel_sync.digest import derived_id
 from satchel_sync.stamp import CREATED, INT64_MAX, Stamp, lineage_of
 from satchel_sync.tables import BY_NAME

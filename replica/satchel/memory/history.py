@@ -10,7 +10,8 @@ from satchel.memory.deleted import find_deleted
 from satchel.memory.edges import SUPERSEDES
 from satchel.memory.limits import HISTORY_ROWS_MAX
 from satchel.memory.lookup import can_see, find, select
-from satchel.memory.visibility import Caller, alive
+from satchel.memory.visibility import Caller
+from satchel.store.sql import alive
 from satchel_sync.tables import BY_NAME, History, Relationship
 
 if TYPE_CHECKING:

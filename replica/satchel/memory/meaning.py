@@ -34,7 +34,10 @@ class Meaning:
         self._ended = _thread.allocate_lock()
         self._ended.acquire()
         # Not `threading.Thread`: its `start` waits until the new thread runs.
-        _thread.start_new_thread(self._embed, ())
+        try:
+            _thread.start_new_thread(self._embed, ())
+        except RuntimeError:  # no more threads are to be had: then now
+            self._embed()
 
     @cached_property
     def vector(self) -> bytes:

@@ -9,8 +9,8 @@ from satchel.errors import InvalidInput
 from satchel.memory import ownership, text, view
 from satchel.memory.limits import IDS_MAX, LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 from satchel.memory.lookup import can_see, find_to_change, resolve, resolve_to_travel, select
-from satchel.memory.visibility import alive
 from satchel.store import rows
+from satchel.store.sql import alive
 from satchel_sync.tables import MESSAGE, Message
 
 if TYPE_CHECKING:

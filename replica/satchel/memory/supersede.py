@@ -10,9 +10,9 @@ from satchel.memory import text
 from satchel.memory.edges import SUPERSEDES, edge
 from satchel.memory.lookup import find_to_change, select
 from satchel.memory.moments import iso
-from satchel.memory.visibility import alive
 from satchel.memory.write import Written, embed_now, store_new
 from satchel.store import rows
+from satchel.store.sql import alive
 from satchel_sync.digest import derived_id
 from satchel_sync.tables import MEMORY, RELATIONSHIP, Memory, Relationship
 

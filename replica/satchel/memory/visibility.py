@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from satchel.store.sql import ALIVE
+from satchel.store.sql import alive
 
 SCOPES = ("agent", "session", "space", "user", "org")
 Scope = Literal["agent", "session", "space", "user", "org"]
@@ -51,11 +51,6 @@ def visible(sees_all: bool, kind: str, alias: str, access: Access = "read") -> s
     """
     rule = "1" if sees_all else RULES[kind](alias, access)
     return f"({alive(alias)} AND ({rule}))"
-
-
-def alive(alias: str) -> str:
-    """SQL: the row is neither deleted nor forgotten."""
-    return ALIVE.format(t=f"{alias}.")
 
 
 def owned(alias: str, access: Access, session: str) -> str:

@@ -94,11 +94,11 @@ class Activity:
     ) -> None:
         """Like `record_read`, beside what the caller does next; all other methods wait for it."""
         self._lock.acquire()
+        trace = (caller, ids, at, tool, query)
         try:
-            _thread.start_new_thread(self._keep_and_release, (caller, ids, at, tool, query))
-        except BaseException:
-            self._lock.release()
-            raise
+            _thread.start_new_thread(self._keep_and_release, trace)
+        except RuntimeError:  # no more threads are to be had: then now
+            self._keep_and_release(*trace)
 
     def _keep_and_release(self, *trace: Any) -> None:
         try:

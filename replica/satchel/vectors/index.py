@@ -114,32 +114,6 @@ class VectorIndex:
         """The best of these chunks by row."""
         return _best(compared(self._ranking, dims, query, stored))
 
-    def cosines(
-        self,
-        db: Connection,
-        kind: Kind,
-        model_id: str,
-        dims: int,
-        query: bytes,
-        rows: Sequence[int],
-    ) -> dict[int, float]:
-        """The cosines of `chunks`."""
-        found = self.chunks(db, kind, model_id, dims, query, rows)
-        return {row: chunk.cosine for row, chunk in found.items()}
-
-    def vectors(
-        self,
-        db: Connection,
-        kind: Kind,
-        model_id: str,
-        dims: int,
-        query: bytes,
-        rows: Sequence[int],
-    ) -> dict[int, bytes]:
-        """The vectors of `chunks`: `dims` little-endian float32 numbers."""
-        found = self.chunks(db, kind, model_id, dims, query, rows)
-        return {row: chunk.vector for row, chunk in found.items()}
-
     def notices(self) -> list[str]:
         """Why vectors are held in memory, where they are."""
         with self._lock:

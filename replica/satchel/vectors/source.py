@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from satchel.memory.visibility import alive
+from satchel.store.sql import alive
 from satchel.store.vector_triggers import EMBEDDINGS, PAST, TURN_VECTORS
 from satchel.vectors.groups import owner_columns
 
