@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from satchel_sync.row import Row, Version
 from satchel_sync.stamp import Stamp
 
 __all__ = [
+    "Access",
     "Applied",
     "Batch",
     "Digest",
+    "Fetched",
     "Hello",
     "Loser",
-    "Manifest",
     "Page",
     "PushAnswer",
+    "Reconciling",
     "Refusal",
     "Row",
-    "Rows",
     "Settled",
+    "Standing",
     "Version",
     "Welcome",
 ]
@@ -44,9 +47,38 @@ class Page:
     bytes_in: int = 0
 
 
+class Standing(StrEnum):
+    """What a hub finds when it compares a file's past with its own (`standing.py`)."""
+
+    KNOWN = "known"
+    """The file's last link is the hub's: go on, or retry."""
+    RESTORED = "restored"
+    """The hub knows more of this id than the file does: it is an older copy, or a second one."""
+    REWOUND = "rewound"
+    """The file knows what the hub does not: the hub was set back to a backup."""
+    MOVED = "moved"
+    """The hub is in another epoch than the file, or took the replica back: reconcile."""
+
+
+class Access(StrEnum):
+    """What a hub lets a program of this protocol and schema do."""
+
+    OK = "ok"
+    READ_ONLY = "read_only"
+    """It may pull; what it writes would lose columns that the hub needs."""
+    UPGRADE_REQUIRED = "upgrade_required"
+
+
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a replica says first. `columns` are kind -> {name: tag} as this side knows them."""
+    """What a replica says first. `columns` are kind -> {name: tag} as this side knows them.
+
+    `attempt` is a random id stored before it is said, and said again until it is answered;
+    `last_attempt` the last one that was, `token` the last that a push answer or an ack carried,
+    `cursors` kind -> how far pulled; "" and nothing before the first. `predecessors` are the
+    earlier ids of this file, newest first. `reconcile` says why this file has to be reconciled, ""
+    when it has not.
+    """
 
     replica_id: bytes
     attempt: str
@@ -54,13 +86,22 @@ class Hello:
     schema: int
     columns: Mapping[str, Mapping[str, str]]
     hub_id: bytes | None = None
+    epoch: str = ""
+    predecessors: tuple[bytes, ...] = ()
+    last_attempt: str = ""
+    token: str = ""
+    cursors: Mapping[str, int] = field(default_factory=dict)
+    reconcile: str = ""
     host: str = ""
     version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What the hub answers; `seqs` is kind -> highest change sequence that may be pulled now."""
+    """What the hub answers; `seqs` is kind -> highest change sequence that may be pulled now.
+
+    `epoch` names the time between two restores of the hub; 16 hex digits.
+    """
 
     hub_id: bytes
     protocol: int
@@ -69,11 +110,22 @@ class Welcome:
     seqs: Mapping[str, int]
     now_ms: int
     read_only: bool = False
+    epoch: str = ""
+    standing: Standing = Standing.KNOWN
+    access: Access = Access.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciling:
+    """The hub's word on a reconcile that begins: its epoch, and the cursors that it will end at."""
+
+    epoch: str
+    seqs: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that the hub did not take: `future` (to be stamped anew), `scrubbed` or `invalid`."""
+    """A row that the hub did not take: `future` (to be stamped anew) or `invalid`."""
 
     key: str
     reason: str
@@ -86,7 +138,8 @@ class PushAnswer:
 
     `accepted`: keys whose pushed version the hub now holds (also when it held it before);
     `superseded`: key -> the version the hub keeps instead; `refused`: rows left out, with reasons;
-    `conflicts`: how many losers the hub wrote to its journal; `now_ms`: the hub's clock.
+    `conflicts`: how many losers the hub wrote to its journal; `now_ms`: the hub's clock;
+    `token`: random, committed with the rows: who names it later proves that this was received.
     """
 
     accepted: tuple[str, ...]
@@ -95,6 +148,19 @@ class PushAnswer:
     conflicts: int = 0
     now_ms: int = 0
     bytes_out: int = 0
+    token: str = ""
+
+    def joined(self, later: PushAnswer) -> PushAnswer:
+        """This answer and a later one, as one."""
+        return PushAnswer(
+            accepted=self.accepted + later.accepted,
+            superseded={**self.superseded, **later.superseded},
+            refused=self.refused + later.refused,
+            conflicts=self.conflicts + later.conflicts,
+            now_ms=max(self.now_ms, later.now_ms),
+            bytes_out=self.bytes_out + later.bytes_out,
+            token=later.token or self.token,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +195,7 @@ class Digest:
 class Loser:
     """A version that lost to a concurrent one: an entry of the conflict journal.
 
-    `values` as in `Row`; `path` tells where the two met (`push`, `pull`).
+    `values` as in `Row`; `path` tells where the two met (`push`, `pull`, `bundle`, `reconcile`).
     """
 
     kind: str
@@ -140,10 +206,9 @@ class Loser:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """Keys and stamps of some buckets of one kind."""
+class Fetched:
+    """Whole rows asked for by key, as many as fit a page; `rest` are the keys to ask for again."""
 
-    versions: Mapping[str, Stamp]
-
-
-Rows = Sequence[Row]
+    rows: tuple[Row, ...]
+    rest: tuple[str, ...] = ()
+    bytes_in: int = 0

@@ -6,6 +6,8 @@ SyncError
 ├── HubReadOnly         10  the hub cannot commit
 ├── NeedsReconcile      12  this file's past and the hub's do not fit together
 ├── VersionsDiffer      13  one side must be upgraded first
+│   └── KindRefused     13  one side does not know a kind; the others go on
+├── BatchRefused         1  a row of a batch is at fault, and it cannot be said which
 └── HubRefused           4  the hub's policy says no
 """
 
@@ -56,6 +58,18 @@ class VersionsDiffer(SyncError):
 
     code = "versions_differ"
     exit_code = 13
+
+
+class KindRefused(VersionsDiffer):
+    """One side does not know a kind, or not so; the other kinds can still be synced."""
+
+    code = "kind_refused"
+
+
+class BatchRefused(SyncError):
+    """A row of a pushed batch cannot be stored and it cannot be said which: halve the batch."""
+
+    code = "batch_refused"
 
 
 class HubRefused(SyncError):

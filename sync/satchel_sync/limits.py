@@ -11,3 +11,13 @@ KEY_BYTES_MAX = 1024
 PUSH_ROUNDS_MAX = 4
 """Rounds of a push: rows that were stamped anew are sent in the next one."""
 REPORTS_KEPT_DAYS = 90
+FETCH_KEYS_MAX = 1_000
+"""Keys of one fetch during a repair."""
+BUCKETS_AT_ONCE = 16
+"""Of 256: what a repair compares key by key at a time, so that its memory is bounded."""
+JOURNAL_MAX = 500
+"""Journal entries handed to the hub at a time."""
+NAMED_MAX = 50
+"""Keys that a report names of one kind and sort of trouble; the rest is counted."""
+STUCK_AFTER = 3
+"""Attempts in a row without progress after which a replica says so loudly."""

@@ -9,10 +9,12 @@ from satchel_sync.changes import (
     Applied,
     Batch,
     Digest,
+    Fetched,
     Hello,
     Loser,
     Page,
     PushAnswer,
+    Reconciling,
     Row,
     Settled,
     Welcome,
@@ -33,17 +35,38 @@ class Hub(Protocol):
     """The warehouse as a replica sees it; every call is committed when it returns."""
 
     def hello(self, hello: Hello) -> Welcome:
-        """Open an attempt. Raises HubRefused, VersionsDiffer, NeedsReconcile, HubUnreachable."""
+        """Open an attempt and judge the file's past (`standing.judge`).
+
+        An attempt of a restored file is not opened: it takes a new id and says hello again. Raises
+        HubRefused, NeedsReconcile (another hub's file), HubUnreachable.
+        """
+        ...
+
+    def reconcile(self) -> Reconciling:
+        """Begin to reconcile: from now on rows of any origin are taken, and logged as relayed.
+
+        Opens a new epoch if this attempt found the hub set back in the hub's own epoch; the same
+        answer when it is asked again.
+        """
+        ...
+
+    def reconciled(self, seqs: Mapping[str, int]) -> None:
+        """The file holds all up to these cursors: they count as delivered, before it sets them."""
         ...
 
     def push(self, table: Table, rows: Sequence[Row]) -> PushAnswer:
-        """Merge rows by last write wins; several versions of one key count as their highest."""
+        """Merge rows by last write wins; several versions of one key count as their highest.
+
+        A row whose origin is no id that the tenant knows is refused as `invalid` outside a
+        reconcile; a row about a forgotten one is kept as scrubbed. Raises BatchRefused where a row
+        is at fault and it cannot be said which, KindRefused where the hub lacks the kind.
+        """
         ...
 
     def pull(self, table: Table, after: int, upto: int) -> Page:
         """The next page with `after < change_seq <= upto`; its delivery is recorded first.
 
-        An empty page has `cursor == upto`.
+        An empty page has `cursor == upto`, and that counts as delivered too.
         """
         ...
 
@@ -62,12 +85,23 @@ class Hub(Protocol):
         """Key -> stamp of every row in these buckets."""
         ...
 
-    def fetch(self, table: Table, keys: Collection[str]) -> Sequence[Row]:
-        """Whole rows by key; missing keys are left out."""
+    def fetch(self, table: Table, keys: Sequence[str]) -> Fetched:
+        """Whole rows by key, no more than a page holds; missing keys are left out."""
+        ...
+
+    def damaged(self, table: Table) -> Collection[str]:
+        """Keys of rows whose content does not fit their digest: somebody passed by the triggers."""
+        ...
+
+    def heal(self, table: Table, rows: Sequence[Row]) -> int:
+        """Put the content back into damaged rows that are held in just this version; how many."""
         ...
 
     def journal(self, losers: Sequence[Loser]) -> None:
-        """Add to the hub's conflict journal; an entry with the same kind, key, version is kept."""
+        """Add to the hub's conflict journal; an entry with the same kind, key, version is kept.
+
+        Nothing is kept of a row that was forgotten.
+        """
         ...
 
     def bye(self, report: Mapping[str, Any]) -> None:
@@ -79,11 +113,29 @@ class Replica(Protocol):
     """This machine's own store as a sync sees it; every call is one local transaction."""
 
     def hello(self) -> Hello:
-        """Who we are, with an attempt id that was stored before it is said."""
+        """Who we are, with an attempt id that was stored before it is said.
+
+        Raises NeedsReconcile for a file that belongs to no hub and yet holds rows of others.
+        """
         ...
 
     def welcome(self, welcome: Welcome) -> None:
-        """Remember the hub. Raises NeedsReconcile when it is not the one of before."""
+        """Remember hub and attempt, and in the same transaction that a reconcile is due if it is.
+
+        Raises NeedsReconcile when it is not the hub of before.
+        """
+        ...
+
+    def succeed(self, why: str) -> None:
+        """Take a new id that names the one of before as its predecessor, and a new attempt."""
+        ...
+
+    def due(self) -> str:
+        """Why this file has to be reconciled with its hub; "" when it has not. Stays until done."""
+        ...
+
+    def reconciled(self, done: Reconciling) -> None:
+        """Set epoch and cursors and forget why, in one transaction."""
         ...
 
     def outbox_end(self) -> int:
@@ -100,7 +152,10 @@ class Replica(Protocol):
     def settle(
         self, table: Table, sent: Sequence[Row], answer: PushAnswer, offset_ms: int
     ) -> Settled:
-        """Clear entries whose row still has the version sent; stamp refused or beaten rows anew."""
+        """Clear entries whose row still has the version sent; stamp refused or beaten rows anew.
+
+        Keeps the answer's token in the same transaction.
+        """
         ...
 
     def cursor(self, table: Table) -> int:
@@ -108,11 +163,18 @@ class Replica(Protocol):
         ...
 
     def apply(self, table: Table, rows: Sequence[Row], cursor: int | None) -> Applied:
-        """Merge pulled rows and move the cursor (None = leave it), in one transaction."""
+        """Merge pulled rows and move the cursor (None = leave it), in one transaction.
+
+        A row about a forgotten one is kept as scrubbed, and what is forgotten takes with it what is
+        about it.
+        """
         ...
 
-    def digest(self, table: Table) -> Digest | None:
-        """Buckets of what should be at the hub; None while the outbox holds rows of this kind."""
+    def digest(self, table: Table, *, settled: bool = True) -> Digest | None:
+        """Buckets of what should be at the hub.
+
+        None while the outbox holds rows of this kind, unless `settled` is False.
+        """
         ...
 
     def manifest(self, table: Table, buckets: Collection[int]) -> Mapping[str, Stamp]:
@@ -127,6 +189,18 @@ class Replica(Protocol):
         """
         ...
 
+    def held(self, table: Table, keys: Sequence[str]) -> Sequence[Row]:
+        """Rows by key as they are held now, sealed; missing and local ones are left out."""
+        ...
+
+    def damaged(self, table: Table) -> Collection[str]:
+        """Keys of rows whose content does not fit their digest: somebody passed by the triggers."""
+        ...
+
+    def heal(self, table: Table, rows: Sequence[Row]) -> int:
+        """Put the content back into damaged rows that are held in just this version; how many."""
+        ...
+
     def quarantined(self) -> int:
         """How many rows cannot travel as they are."""
         ...
@@ -136,7 +210,7 @@ class Replica(Protocol):
         ...
 
     def losers(self) -> Sequence[Loser]:
-        """Journal entries that the hub does not have yet."""
+        """The next journal entries that the hub does not have yet, at most `JOURNAL_MAX`."""
         ...
 
     def losers_sent(self, losers: Sequence[Loser]) -> None:
@@ -144,5 +218,5 @@ class Replica(Protocol):
         ...
 
     def record(self, report: Mapping[str, Any]) -> None:
-        """Keep the report of this attempt and close it."""
+        """Keep the report of this attempt, done or failed."""
         ...

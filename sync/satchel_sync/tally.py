@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from satchel_sync.tables import TABLES
+from satchel_sync.errors import KindRefused, SyncError
+from satchel_sync.limits import NAMED_MAX
+from satchel_sync.tables import KINDS
 
 COUNTS = ("sent", "accepted", "superseded", "quarantined", "pulled", "applied")
-QUARANTINED_EXIT = 11
 FAILED_EXIT = 1
+QUARANTINED_EXIT = 11
+RECONCILE_EXIT = 12
+VERSIONS_EXIT = 13
 
 
 @dataclass
 class Tally:
-    """What a sync did so far. `kinds` has every row kind with the six `COUNTS`."""
+    """What a sync did so far. `kinds` has every row kind with the six `COUNTS`.
+
+    `repaired` and `damaged` name kind -> keys (at most `NAMED_MAX` each) that the digest check
+    healed, and that it found and could not heal; `failed` kind -> why it was left out; `due` why
+    the file still has to be reconciled; `access` what the hub lets this program do; `error` is the
+    code and message of what stopped the sync.
+    """
 
     kinds: dict[str, dict[str, int]] = field(
-        default_factory=lambda: {table.name: dict.fromkeys(COUNTS, 0) for table in TABLES}
+        default_factory=lambda: {kind: dict.fromkeys(COUNTS, 0) for kind in KINDS}
     )
     ms: dict[str, int] = field(default_factory=dict)
     conflicts: int = 0
@@ -27,9 +39,15 @@ class Tally:
     clock_offset_ms: int = 0
     digest: str = "later"
     identity: list[str] = field(default_factory=list)
+    repaired: dict[str, list[str]] = field(default_factory=dict)
+    damaged: dict[str, list[str]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     cursor: dict[str, int] = field(default_factory=dict)
     held_back: int = 0
+    due: str = ""
+    access: str = "ok"
+    error: dict[str, str] | None = None
+    stopped_exit: int = 0
 
     def add(self, kind: str, **counts: int) -> None:
         """Add to the counts of a kind."""
@@ -40,11 +58,39 @@ class Tally:
         """One count over all kinds."""
         return sum(counts[name] for counts in self.kinds.values())
 
+    def name(self, place: dict[str, list[str]], kind: str, keys: Collection[str]) -> None:
+        """Name keys of a kind in `repaired` or `damaged`, each once, the first of too many."""
+        named = place.setdefault(kind, []) if keys else []
+        named.extend(sorted(set(keys) - set(named))[: NAMED_MAX - len(named)])
+
+    @contextmanager
+    def kind(self, kind: str) -> Iterator[None]:
+        """Do something for one kind; if that kind is refused, the others go on."""
+        try:
+            yield
+        except KindRefused as error:
+            self.failed[kind] = str(error)
+
+    def stopped(self, error: SyncError) -> None:
+        """Note what ended the sync before its end."""
+        self.error = {"code": error.code, "message": str(error)}
+        self.stopped_exit = error.exit_code
+
     @property
     def exit(self) -> int:
-        """0 clean, 11 rows are quarantined, 1 a kind failed, sides still differ or rows wait."""
-        if self.failed or self.digest == "different":
+        """0 clean; else the first that holds.
+
+        What stopped it, 12 a reconcile is still due, 1 the sides differ, 13 versions left out a
+        kind or the push, 11 rows are quarantined.
+        """
+        if self.error:
+            return self.stopped_exit
+        if self.due:
+            return RECONCILE_EXIT
+        if self.digest == "different":
             return FAILED_EXIT
+        if self.failed or self.access != "ok":
+            return VERSIONS_EXIT
         return QUARANTINED_EXIT if self.held_back else 0
 
     def report(self) -> dict[str, Any]:
@@ -62,7 +108,12 @@ class Tally:
             "clock_offset_ms": self.clock_offset_ms,
             "noop": not (self.total("sent") or self.total("pulled") or self.restamped),
             "digest": self.digest,
+            "repaired": self.repaired,
+            "damaged": self.damaged,
             "identity": self.identity,
+            "reconcile_due": self.due or None,
+            "access": self.access,
             "failed": self.failed,
             "cursor": self.cursor,
+            "error": self.error,
         }

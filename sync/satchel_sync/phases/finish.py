@@ -10,11 +10,10 @@ from satchel_sync.tally import Tally
 
 def finish(replica: Replica, hub: Hub, tally: Tally) -> dict[str, Any]:
     """Hand over this machine's conflict journal and close the attempt with its report."""
-    losers = replica.losers()
-    if losers:
+    while losers := replica.losers():
         hub.journal(losers)
         replica.losers_sent(losers)
-    tally.held_back = replica.quarantined()
+    tally.held_back, tally.due = replica.quarantined(), replica.due()
     report = tally.report()
     hub.bye(report)
     replica.record(report)

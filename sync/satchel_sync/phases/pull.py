@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from satchel_sync.ports import Hub, Replica
-from satchel_sync.tables import TABLES, Table
+from satchel_sync.tables import Table
 from satchel_sync.tally import Tally
 
 Progress = Callable[[str, str, int, int], None]
 
 
 def pull(
-    replica: Replica, hub: Hub, bound: Mapping[str, int], tally: Tally, progress: Progress
+    replica: Replica,
+    hub: Hub,
+    tables: Sequence[Table],
+    bound: Mapping[str, int],
+    tally: Tally,
+    progress: Progress,
 ) -> None:
     """Fetch what changed up to the bound (kind -> change sequence), kind by kind."""
-    for table in TABLES:
-        pull_table(replica, hub, table, bound[table.name], tally, progress)
+    for table in tables:
+        if table.name in bound:
+            with tally.kind(table.name):
+                pull_table(replica, hub, table, bound[table.name], tally, progress)
 
 
 def pull_table(

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from satchel_sync.changes import PushAnswer, Refusal, Row
+from satchel_sync.errors import BatchRefused
 from satchel_sync.limits import PUSH_ROUNDS_MAX
 from satchel_sync.ports import Hub, Replica
-from satchel_sync.tables import TABLES, Table
+from satchel_sync.tables import Table
 from satchel_sync.tally import Tally
 
 Progress = Callable[[str, str, int, int], None]
 
 
-def push(replica: Replica, hub: Hub, tally: Tally, progress: Progress) -> bool:
+def push(
+    replica: Replica, hub: Hub, tables: Sequence[Table], tally: Tally, progress: Progress
+) -> bool:
     """Send every outbox entry that was there when a round began; rows stamped anew go again.
 
     Returns whether anything was sent.
     """
+    before = tally.total("sent")
     for _ in range(PUSH_ROUNDS_MAX):
-        upto = replica.outbox_end()
-        restamped = sum(push_table(replica, hub, table, upto, tally, progress) for table in TABLES)
+        upto, restamped = replica.outbox_end(), 0
+        for table in tables:
+            with tally.kind(table.name):
+                restamped += push_table(replica, hub, table, upto, tally, progress)
         if not restamped:
             break
-    return tally.total("sent") > 0
+    return tally.total("sent") > before
 
 
 def push_table(
@@ -35,7 +42,7 @@ def push_table(
         tally.add(table.name, quarantined=batch.quarantined)
         if not batch.rows:
             continue
-        answer = hub.push(table, batch.rows)
+        answer = push_batch(hub, table, batch.rows)
         settled = replica.settle(table, batch.rows, answer, tally.clock_offset_ms)
         tally.add(
             table.name,
@@ -50,3 +57,17 @@ def push_table(
         progress("push", table.name, after, upto)
     tally.restamped += restamped
     return restamped
+
+
+def push_batch(hub: Hub, table: Table, rows: Sequence[Row]) -> PushAnswer:
+    """Push a batch; one that is refused as a whole is halved until the row at fault stands alone.
+
+    So k bad rows among n cost about 2 k log2 n pushes, and the n - k others arrive.
+    """
+    try:
+        return hub.push(table, rows)
+    except BatchRefused as error:
+        if len(rows) == 1:
+            return PushAnswer((), refused=(Refusal(rows[0].key, "invalid", str(error)),))
+    middle = len(rows) // 2
+    return push_batch(hub, table, rows[:middle]).joined(push_batch(hub, table, rows[middle:]))

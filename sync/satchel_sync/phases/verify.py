@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
-from satchel_sync.changes import Digest
+from satchel_sync.phases.compare import differing, level
 from satchel_sync.phases.push import push_table
 from satchel_sync.ports import Hub, Replica
-from satchel_sync.stamp import Stamp
 from satchel_sync.tables import TABLES, Table
 from satchel_sync.tally import Tally
 
@@ -17,9 +16,10 @@ ORDER = ("equal", "later", "repaired", "different")
 
 def verify(replica: Replica, hub: Hub, tally: Tally) -> None:
     """Compare every kind, repair the buckets that differ, and record the worst outcome."""
+    tables = [table for table in TABLES if table.name not in tally.failed]
     outcomes = {"equal"}
-    found = compare(replica, hub, TABLES)
-    for table in TABLES:
+    found = compare(replica, hub, tables)
+    for table in tables:
         match found[table.name]:
             case None:
                 outcomes.add("later")
@@ -43,27 +43,7 @@ def compare(replica: Replica, hub: Hub, tables: Sequence[Table]) -> dict[str, li
     }
 
 
-def differing(mine: Digest, theirs: Digest) -> list[int]:
-    """Buckets with another count or sum on the two sides."""
-    buckets = mine.buckets.keys() | theirs.buckets.keys()
-    return sorted(b for b in buckets if mine.buckets.get(b) != theirs.buckets.get(b))
-
-
-def repair(
-    replica: Replica, hub: Hub, table: Table, buckets: Collection[int], tally: Tally
-) -> None:
-    """Send what is newer here, fetch what is newer there; last write wins as always."""
-    mine = replica.manifest(table, buckets)
-    held_back = set(replica.held_back(table))
-    theirs = {k: s for k, s in hub.manifest(table, buckets).items() if k not in held_back}
-    replica.requeue(table, newer(mine, theirs))
+def repair(replica: Replica, hub: Hub, table: Table, buckets: Sequence[int], tally: Tally) -> None:
+    """Level these buckets; last write wins as always. The keys are named in the report."""
+    tally.name(tally.repaired, table.name, level(replica, hub, table, buckets, tally))
     push_table(replica, hub, table, replica.outbox_end(), tally, lambda *_: None)
-    if wanted := newer(theirs, mine):
-        rows = hub.fetch(table, wanted)
-        applied = replica.apply(table, rows, None)
-        tally.add(table.name, pulled=len(rows), applied=applied.applied)
-
-
-def newer(these: Mapping[str, Stamp], those: Mapping[str, Stamp]) -> list[str]:
-    """Keys whose version in `these` is missing or lower in `those`."""
-    return [key for key, stamp in these.items() if key not in those or stamp > those[key]]
