@@ -121,6 +121,12 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[tuple[st
     return [(name, did_you_mean(name, known)) for name in strange]
 
 
+def libpq_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """PG* variables that are set: libpq reads them, and they are settings of nobody else's."""
+    environ = os.environ if environ is None else environ
+    return sorted(name for name in environ if re.fullmatch("PG[A-Z]+", name) and environ[name])
+
+
 def show(settings: Settings) -> list[dict[str, Any]]:
     """Every setting as {setting, value, origin, environment, help}; secrets are masked."""
     home = {

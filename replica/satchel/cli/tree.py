@@ -34,6 +34,7 @@ def _loaders() -> dict[str, Loader]:
         "doctor": _written("doctor_command"),
         "demo": _written("demo_command"),
         **{noun: _noun(noun) for noun in catalog.MODULES},
+        "schedule": _written("schedule_command"),
         "warehouse": _written("warehouse_command"),
         "mcp": _written("mcp_command"),
         "model": _written("model_command"),
