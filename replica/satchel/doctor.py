@@ -19,6 +19,7 @@ from satchel import config
 from satchel.dsn import masked
 from satchel.errors import SatchelError, describe, is_typed
 from satchel.replica import DATABASE_FILE, open_replica
+from satchel_sync.clock import OFFSET_WARN_MS
 
 if TYPE_CHECKING:
     from satchel.config import Settings
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 Verdict = Literal["ok", "warn", "fail"]
 SQLITE_SAFE = (3, 51, 3)
 """The first SQLite without the bug that could corrupt a database when its WAL was reset."""
-CLOCK_OFFSET_MS_MAX = 60_000
 WAREHOUSE_TIMEOUT_S = 10
 _COUNTED = ("outbox", "quarantine", "embed_queue", "turn_queue", "conflict")
 
@@ -117,6 +117,7 @@ def _inside(replica: Replica) -> Iterator[Check]:
         fix="" if sound else "stop every satchel, keep a copy of the file, restore a backup",
     )
     yield _queues(counts)
+    yield _syncs(replica)
     yield _vectors(replica.store.home, replica.store.replica_id)
 
 
@@ -246,8 +247,32 @@ def _warehouse(settings: Settings) -> list[Check]:
     return [Check(name="warehouse", ok="ok", found=found), _clock(offset_ms)]
 
 
+def _syncs(replica: Replica) -> Check:
+    from satchel.syncing.status import status
+
+    told = status(replica.store)
+    if told["reconcile_due"]:
+        return Check(
+            name="sync",
+            ok="warn",
+            found=f"a reconcile is due: {told['reconcile_due']}",
+            why="until then neither side is sure to hold what the other has",
+            fix="`satchel sync` does it",
+        )
+    if told["stuck"]:
+        return Check(
+            name="sync",
+            ok="fail",
+            found=told["stuck"],
+            why="what this machine writes stays on it",
+            fix="`satchel sync status` shows the last report",
+        )
+    last = told["last_sync"]
+    return Check(name="sync", ok="ok", found=f"last sync: {last}" if last else "no sync yet")
+
+
 def _clock(offset_ms: int) -> Check:
-    near = abs(offset_ms) <= CLOCK_OFFSET_MS_MAX
+    near = abs(offset_ms) <= OFFSET_WARN_MS
     return Check(
         name="clock",
         ok="ok" if near else "warn",

@@ -14,25 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import ConfigInvalid, EngineUnavailable, SatchelError
-from satchel.memory.deleted import saw
-from satchel.memory.lookup import sees
 from satchel.memory.moments import iso
-from satchel.memory.visibility import Caller
 from satchel.replica import DATABASE_FILE, Replica, caller_of
-from satchel.store import attempts, journal
-from satchel.store import quarantine as gate
+from satchel.store import attempts
 from satchel.store.connection import SYSTEM_CLOCK, Store
 from satchel.store.endpoint import SqliteReplica
-from satchel.store.status import Waiting, waiting
-from satchel_sync.errors import SyncBusy
+from satchel.store.status import waiting
+from satchel.syncing.status import REPORTS_READ, lag, stuck
+from satchel_sync.checkup import check
+from satchel_sync.errors import SyncBusy, SyncError
 from satchel_sync.session import Progress, silent, sync
-from satchel_sync.tables import BY_NAME
 
 if TYPE_CHECKING:
-    from apsw import Connection
-
     from satchel.config import Settings
-    from satchel_sync.changes import Loser
     from satchel_warehouse.endpoint import WarehouseHub
 
 LOCK_FILE = "sync.lock"
@@ -53,12 +47,26 @@ def sync_once(
         session.enter_context(one_sync(settings.home))
         with opened(settings) as store:
             replica = SqliteReplica(store, adopt=adopt, version=version())
-            report = sync(replica, hub, SYSTEM_CLOCK, progress)
+            with _loud(store):
+                report = sync(replica, hub, SYSTEM_CLOCK, progress)
             session.close()
             report["embedding"] = _embed(store, settings, progress)
             with store.read() as db:
                 found = waiting(db)
         return report | {"pending": sum(found.pending.values())} | lag(found, store.now_ms())
+
+
+@contextmanager
+def _loud(store: Store) -> Iterator[None]:
+    """A sync that stops says so more loudly on a machine that has not got on for a while."""
+    try:
+        yield
+    except SyncError as error:
+        with store.read() as db:
+            trouble = stuck(attempts.reports(db, REPORTS_READ))
+        if trouble:
+            error.hint = f"{trouble.words()}; {error.hint}".rstrip("; ")
+        raise
 
 
 def _embed(store: Store, settings: Settings, progress: Progress) -> dict[str, Any]:
@@ -80,48 +88,20 @@ def _embed(store: Store, settings: Settings, progress: Progress) -> dict[str, An
     return told | {"left": queue.waiting(replica)}
 
 
-def sync_status(settings: Settings) -> dict[str, Any]:
-    """What waits to be sent, what is held back, how the last sync went."""
-    with opened(settings) as store, store.read() as db:
-        found = waiting(db)
-        latest = attempts.reports(db, 1)
-        hub = attempts.hub_id(db)
-        report = latest[0] if latest else {}
-        return {
-            "replica_id": store.replica_id.hex(),
-            "hub_id": hub.hex() if hub else None,
-            "pending": found.pending,
-            "quarantined": found.quarantined,
-            "conflicts": found.conflicts,
-            **lag(found, store.now_ms()),
-            "last_sync": iso(found.last_sync_ms) if found.last_sync_ms else None,
-            "last_report": {name: said for name, said in report.items() if name != "at_ms"} or None,
-        }
+def sync_verify(
+    settings: Settings, *, repairing: bool, progress: Progress = silent
+) -> dict[str, Any]:
+    """Read and compare every row of both sides; with `repairing` sync first and heal.
 
-
-def conflicts(settings: Settings) -> list[dict[str, Any]]:
-    """The versions that lost on this machine, oldest first, with their content.
-
-    Only those whose own columns let the caller see them.
+    Returns the report. Raises as `sync_once` does.
     """
-    caller = caller_of(settings)
-    with opened(settings) as store, store.read() as db:
-        return [_conflict(loser) for loser in journal.listed(db) if _saw(db, caller, loser)]
-
-
-def quarantine(settings: Settings) -> list[dict[str, Any]]:
-    """Rows that stay here until they are changed: kind, key, column, reason, since when.
-
-    Only those that the caller may see; the operator is shown all, deleted ones too.
-    """
-    caller = caller_of(settings)
-    with opened(settings) as store, store.read() as db:
-        return [
-            {"kind": row.kind, "key": row.key, "column": row.column, "reason": row.reason,
-             "at": iso(row.at_ms)}
-            for row in gate.listed(db)
-            if caller.sees_all or sees(db, caller, row.kind, row.key)
-        ]  # fmt: skip
+    with ExitStack() as session:
+        hub = session.enter_context(hub_of(settings))
+        session.enter_context(one_sync(settings.home))
+        with opened(settings) as store:
+            replica = SqliteReplica(store, version=version())
+            with _loud(store):
+                return check(replica, hub, SYSTEM_CLOCK, repairing=repairing, progress=progress)
 
 
 def clock_offset_ms(settings: Settings) -> int:
@@ -250,46 +230,11 @@ def one_sync(home: Path) -> Iterator[None]:
         lock.release()
 
 
-def lag(found: Waiting, now_ms: int) -> dict[str, Any]:
-    """Seconds since the oldest unsent write and since the last finished sync; None = none."""
-
-    def seconds(since_ms: int | None) -> float | None:
-        return None if since_ms is None else max(0, now_ms - since_ms) / 1000
-
-    return {
-        "oldest_unsent_s": seconds(found.oldest_unsent_ms),
-        "lag_s": seconds(found.last_sync_ms),
-    }
-
-
 def version() -> str:
     """The program's version, for the hub's records."""
     import satchel
 
     return satchel.__version__
-
-
-def _saw(db: Connection, caller: Caller, loser: Loser) -> bool:
-    columns = dict(zip(BY_NAME[loser.kind].names, loser.row.values, strict=False))
-    return caller.sees_all or saw(db, caller, loser.kind, loser.row.key, columns)
-
-
-def _conflict(loser: Loser) -> dict[str, Any]:
-    names = (*BY_NAME[loser.kind].names, "extra")
-    content = {
-        name: value
-        for name, value in zip(names, loser.row.values, strict=True)
-        if value is not None and not isinstance(value, bytes)
-    }
-    return {
-        "kind": loser.kind,
-        "key": loser.row.key,
-        "version": loser.row.stamp.hex(),
-        "winner": loser.winner.hex(),
-        "path": loser.path,
-        "at": iso(loser.at_ms),
-        "content": content,
-    }
 
 
 def _status(status: Any) -> dict[str, Any]:

@@ -135,7 +135,10 @@ class Replica(Protocol):
         ...
 
     def reconciled(self, done: Reconciling) -> None:
-        """Set epoch and cursors and forget why, in one transaction."""
+        """Set epoch and cursors, forget why and the last token, in one transaction.
+
+        The hub may not know that token any more; the next push brings another.
+        """
         ...
 
     def outbox_end(self) -> int:

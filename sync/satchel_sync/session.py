@@ -52,10 +52,11 @@ def exchange(
     """Everything but the end: until this returns, `tally` says how far it came."""
     with timed(tally, clock, "handshake"):
         welcome = handshake(replica, hub, clock, tally)
+    seqs = welcome.seqs
     if replica.due() and welcome.access is Access.OK:
         with timed(tally, clock, "reconcile"):
             reconcile(replica, hub, tally, progress)
-    seqs = welcome.seqs
+            seqs = hub.bound()
     for lane in LANES:
         sent = False
         if welcome.access is Access.OK:

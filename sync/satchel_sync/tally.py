@@ -22,8 +22,9 @@ VERSIONS_EXIT = 13
 class Tally:
     """What a sync did so far. `kinds` has every row kind with the six `COUNTS`.
 
-    `repaired` and `damaged` name kind -> keys (at most `NAMED_MAX` each) that the digest check
-    healed, and that it found and could not heal; `failed` kind -> why it was left out; `due` why
+    `repaired`, `different` and `damaged` name kind -> keys (at most `NAMED_MAX` each): those that
+    were put right, those in another version on the other side, and those whose content does not fit
+    their version. `failed` is kind -> why it was left out; `due` why
     the file still has to be reconciled; `access` what the hub lets this program do; `error` is the
     code and message of what stopped the sync.
     """
@@ -40,6 +41,7 @@ class Tally:
     digest: str = "later"
     identity: list[str] = field(default_factory=list)
     repaired: dict[str, list[str]] = field(default_factory=dict)
+    different: dict[str, list[str]] = field(default_factory=dict)
     damaged: dict[str, list[str]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     cursor: dict[str, int] = field(default_factory=dict)
@@ -59,7 +61,7 @@ class Tally:
         return sum(counts[name] for counts in self.kinds.values())
 
     def name(self, place: dict[str, list[str]], kind: str, keys: Collection[str]) -> None:
-        """Name keys of a kind in `repaired` or `damaged`, each once, the first of too many."""
+        """Name keys of a kind in one of the three, each once; of too many the first."""
         named = place.setdefault(kind, []) if keys else []
         named.extend(sorted(set(keys) - set(named))[: NAMED_MAX - len(named)])
 
@@ -80,14 +82,14 @@ class Tally:
     def exit(self) -> int:
         """0 clean; else the first that holds.
 
-        What stopped it, 12 a reconcile is still due, 1 the sides differ, 13 versions left out a
-        kind or the push, 11 rows are quarantined.
+        What stopped it, 12 a reconcile is still due, 1 the sides differ or content is damaged,
+        13 versions left out a kind or the push, 11 rows are quarantined.
         """
         if self.error:
             return self.stopped_exit
         if self.due:
             return RECONCILE_EXIT
-        if self.digest == "different":
+        if self.digest == "different" or self.damaged:
             return FAILED_EXIT
         if self.failed or self.access != "ok":
             return VERSIONS_EXIT
@@ -109,6 +111,7 @@ class Tally:
             "noop": not (self.total("sent") or self.total("pulled") or self.restamped),
             "digest": self.digest,
             "repaired": self.repaired,
+            "different": self.different,
             "damaged": self.damaged,
             "identity": self.identity,
             "reconcile_due": self.due or None,

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from fix_memory import StillClock, TrigramEmbedder, opened, seen_as
 
-from satchel import peers
 from satchel.errors import NotFound, Refused, SatchelError
 from satchel.memory import (
     agents,
@@ -26,8 +25,9 @@ from satchel.memory import (
 from satchel.memory.lookup import can_see
 from satchel.memory.visibility import RULES, SCOPES
 from satchel.memory.write import write
-from satchel.replica import Replica
+from satchel.replica import Replica, open_replica
 from satchel.store import journal, quarantine, rows
+from satchel.syncing import conflicts, held_back
 from satchel_sync.changes import Loser, Row
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import BY_NAME, Space
@@ -360,7 +360,10 @@ def journal_of(ada: Replica, hidden: Hidden) -> list[Loser]:
         return journal.listed(db)
 
 
-@pytest.mark.parametrize("path", ["conflicts", "quarantine"])
+LISTS = {"conflicts": conflicts.listed, "quarantine": held_back.listed}
+
+
+@pytest.mark.parametrize("path", LISTS)
 def test_what_sync_put_aside_is_shown_to_who_may_see_it(
     ada: Replica, hidden: Hidden, path: str
 ) -> None:
@@ -368,6 +371,7 @@ def test_what_sync_put_aside_is_shown_to_who_may_see_it(
     seen = {}
     for name, role in (("ada", "agent"), ("bob", "agent"), (None, "operator")):
         settings = replace(ada.settings, agent_id=name, role=role)
-        seen[name] = getattr(peers, path)(settings)
+        with open_replica(settings) as asking:
+            seen[name] = LISTS[path](asking)
     assert {one["kind"] for one in seen[None]} == {one["kind"] for one in seen["ada"]} == kinds
     assert seen["bob"] == []

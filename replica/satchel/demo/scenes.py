@@ -12,6 +12,7 @@ from satchel.memory import agents, change, chatlog, edges, read, tasks
 from satchel.memory.search import search
 from satchel.memory.write import write
 from satchel.replica import Replica
+from satchel.syncing import conflicts
 from satchel_sync.tables import TABLES
 
 SPACE = "library"
@@ -80,14 +81,20 @@ def agree(world: World) -> None:
 
 
 def forget_nothing(world: World) -> None:
-    """The loser is in the conflict journal"""
-    lost = peers.conflicts(world.laptop.settings)
+    """The loser is in the conflict journal, and comes back when it is asked for"""
+    lost = conflicts.listed(world.laptop)
     expect(
         [entry["content"].get("content") for entry in lost] == [world.texts["laptop"]],
         f"the journal of the laptop does not hold its lost edit: {lost}",
     )
     world.console.print(f"  lost     “{lost[0]['content']['content']}”", markup=False)
-    world.console.print("           kept on the laptop and in the warehouse")
+    world.console.print("           kept on the laptop and in the warehouse; now restored:")
+    conflicts.restore(world.laptop, lost[0]["version"])
+    for name in MACHINES:
+        world.sync(name)
+    now = {name: _content(world.machines[name], world.shared_id) for name in MACHINES}
+    expect(set(now.values()) == {world.texts["laptop"]}, f"the restore did not win: {now}")
+    world.console.print("  won      the laptop's edit, on both machines")
 
 
 def report(world: World) -> None:

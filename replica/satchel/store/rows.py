@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from satchel_crypto import random_bytes
 from satchel_sync.digest import row_digest
 from satchel_sync.row import Row
 from satchel_sync.stamp import CREATED, Stamp
-from satchel_sync.tables import Table, Value, table_of
+from satchel_sync.tables import EXTRA, Table, Value, table_of
 
 SHORT_ID_DIGITS_MIN = 8
 CANDIDATES_MAX = 8
@@ -93,6 +94,34 @@ def delete(db: apsw.Connection, table: Table, key: str) -> bool:
         return False
     db.execute(f"DELETE FROM {table.name} WHERE {table.key} = ?", (key,))
     return True
+
+
+def put_back(db: apsw.Connection, table: Table, key: str, values: Sequence[Value]) -> bool:
+    """Make `values` (as in `Row`, `extra` last) the content of a row, dead or alive or gone.
+
+    `local` stays as it is. Whether anything changed. Raises InvalidInput for what a trigger
+    refuses.
+    """
+    names = (*table.names, EXTRA)
+    columns = dict(zip(names, values, strict=True))
+    held = get(db, table, key, dead=True)
+    if held is not None and "local" in columns:
+        columns["local"] = held.local
+    if held is None or get(db, table, key) is None:
+        marks = ", ".join("?" * (len(columns) + 1))
+        verb = "INSERT" if held is None else "INSERT OR REPLACE"
+        into = f"{verb} INTO {table.name}({table.key}, {', '.join(columns)}) VALUES({marks})"
+        _run(db, into, (key, *columns.values()))
+        return True
+    settings = ", ".join(f"{name} = ?" for name in columns)
+    differs = " OR ".join(f"{name} IS NOT ?" for name in columns)
+    given = tuple(columns.values())
+    _run(
+        db,
+        f"UPDATE {table.name} SET {settings} WHERE {table.key} = ? AND ({differs})",
+        (*given, key, *given),
+    )
+    return bool(db.changes())
 
 
 def resolve(db: apsw.Connection, table: Table, given: str) -> str:
