@@ -124,9 +124,9 @@ def _undelete(db: Connection, replica: Replica, given: str) -> Memory:
     key, old = find_deleted(db, replica.caller, "memory", given, "write")
     require_last(db, "memory", key)
     old["local"] = rows.get(db, MEMORY, key, dead=True).local  # a tombstone keeps it
-    values = tuple(old.get(name) for name in MEMORY.names)
-    held = build(Memory, (key, *values))
-    rows.insert(db, held)
+    held = build(Memory, (key, *(old.get(name) for name in MEMORY.names)))
+    values = (getattr(held, name) for name in MEMORY.names)
+    rows.put_back(db, MEMORY, key, (*values, old["extra"]))
     leave_queued(db, replica, key)
     return held
 

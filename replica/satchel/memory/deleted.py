@@ -14,7 +14,8 @@ from satchel.store import outbox
 from satchel.store.sql import alive
 from satchel_sync.digest import derived_id
 from satchel_sync.stamp import CREATED, INT64_MAX, Stamp, lineage_of
-from satchel_sync.tables import BY_NAME
+from satchel_sync.tables import BY_NAME, EXTRA
+from satchel_sync.unknown import of_names
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -51,7 +52,7 @@ def require_last(db: Connection, kind: str, key: str) -> None:
 
 
 def old_columns(db: Connection, kind: str, key: str) -> dict[str, Any] | None:
-    """The columns of a row as its last deletion left them in history, or None.
+    """The columns of a row, and `extra`, as its last deletion left them in history, or None.
 
     The history row of that very deletion is told by its id, else the newest one is taken.
     """
@@ -66,9 +67,10 @@ def old_columns(db: Connection, kind: str, key: str) -> dict[str, Any] | None:
         changes = json.loads(entry[0])
     except ValueError:
         return None
-    names = set(BY_NAME[kind].names)
     pairs = changes.items() if isinstance(changes, dict) else ()
-    return {name: pair[0] for name, pair in pairs if name in names and isinstance(pair, list)}
+    old = {name: pair[0] for name, pair in pairs if isinstance(pair, list)}
+    table = BY_NAME[kind]
+    return dict(zip((*table.names, EXTRA), of_names(table, old), strict=True))
 
 
 def saw(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from satchel.memory import change, history, read, supersede, write
+from satchel.memory import change, forget, history, read, supersede, write
 from satchel.memory.write import Written
 from satchel.tools.kinds import Count, Id, Json, Share, Text, Time
 from satchel.tools.tool import Answer, tool
@@ -216,6 +216,16 @@ def memory_delete(replica: Replica, id: Id) -> dict[str, Any]:  # noqa: A002
     id: The memory
     """
     return change.delete(replica, id, confirm=True)
+
+
+@tool(positional=("ids",), destructive=True)
+def memory_forget(replica: Replica, ids: list[str], linked: bool = False) -> dict[str, Any]:
+    """Forget memories for good: text, history and vectors, here and after a sync everywhere.
+
+    ids: The memories
+    linked: Also what repeats their text or names them as result or context
+    """
+    return forget.forget(replica, ids, linked=linked, confirm=True)
 
 
 @tool(positional=("id",))

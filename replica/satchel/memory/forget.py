@@ -1,0 +1,76 @@
+"""Forget memories for good: nothing of their text stays, here and after a sync anywhere.
+
+A delete keeps the old text in the row's history so that it can be restored; forgetting scrubs the
+row, its history, vectors, edges and journal entries, and cannot be undone by any later version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound
+from satchel.memory import text
+from satchel.memory.deleted import find_deleted
+from satchel.memory.limits import IDS_MAX
+from satchel.memory.lookup import find_to_change
+from satchel.memory.moments import iso
+from satchel.memory.quoting import quoting
+from satchel.store import attempts, scrubbing, wiping
+from satchel_sync.tables import Memory
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from satchel.replica import Replica
+
+CERTIFICATE = "satchel-erasure-1"
+"""Format of a certificate: what its keys mean does not change under this name."""
+
+
+def forget(
+    replica: Replica, ids: Sequence[str], *, linked: bool = False, confirm: bool = False
+) -> dict[str, Any]:
+    """Scrub memories and all that is about them: here now, elsewhere with the next syncs.
+
+    Answers with `linked`, the ids of rows that repeat one of the texts or name one of the memories
+    (with `linked=True` they are scrubbed too), and with the `certificate`: ids and digests only,
+    not signed yet. All ids or none. Raises ConfirmationNeeded, InvalidInput, NotFound, AmbiguousId,
+    Refused.
+    """
+    if confirm is not True:
+        raise ConfirmationNeeded(
+            "forgetting is final and needs `confirm`", hint="give `--yes` or `confirm: true`"
+        )
+    wanted = text.names(ids, "ids", IDS_MAX)
+    if not wanted:
+        raise InvalidInput("no memory to forget was named", hint="give one or more ids")
+    with replica.store.write(replica.actor) as db:
+        keys = list(dict.fromkeys(_to_forget(db, replica, given) for given in wanted))
+        others = quoting(db, replica.caller, keys)
+        doomed = [*(("memory", key) for key in keys), *(others if linked else ())]
+        erased = scrubbing.about(db, doomed)
+        scrubbing.scrub(db, doomed, replica.now_ms())
+        hub_id = attempts.hub_id(db)
+    backups = wiping.wipe(replica.store)
+    return {
+        "certificate": {
+            "format": CERTIFICATE,
+            "at": iso(replica.now_ms()),
+            "replica_id": replica.store.replica_id.hex(),
+            "hub_id": hub_id.hex() if hub_id else None,
+            "actor": replica.actor,
+            "rows": [{"kind": kind, "key": key, "digest": was.hex()} for kind, key, was in erased],
+            "backups": backups,
+            "signature": None,
+        },
+        "linked": [key for _, key in others],
+    }
+
+
+def _to_forget(db: Connection, replica: Replica, given: str) -> str:
+    """The full key of a memory that the caller may change, living or deleted."""
+    try:
+        return str(find_to_change(db, replica.caller, Memory, given).id)
+    except NotFound:
+        return find_deleted(db, replica.caller, "memory", given, "write")[0]
