@@ -28,9 +28,14 @@ BENCH ?= bench
 # Where evaluation data lies that is not ours to copy; further options of `python -m quality`.
 QUALITY_DATA ?= ../shared/data
 QUALITY_ARGS ?=
+# `make sim`: how many stories, from which seed on, in how many processes.
+RUNS ?= 20000
+SEED ?= 0
+JOBS ?= 2
+MUTATIONS ?= 0
 say = @echo "[satchel] $(1)"
 
-.PHONY: help setup demo test test-python test-native test-all check format bench quality native docs lock clean
+.PHONY: help setup demo test test-python test-native test-all check format sim bench quality native docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -82,6 +87,9 @@ format: setup ## put the code in its format
 ifeq ($(CARGO_OK),yes)
 	@cd native && cargo fmt
 endif
+
+sim: setup ## play 20,000 random stories of the sync (RUNS=, SEED=, JOBS=); MUTATIONS=3000 tests the model
+	@PYTHONPATH=tests $(BIN)/python -m simulation --runs $(RUNS) --seed $(SEED) --jobs $(JOBS) --mutations $(MUTATIONS)
 
 bench: setup $(STAMPS)/bench ## measure, never judge: into docs/BENCHMARKS.md (BENCH=bench/bench_cold.py for one)
 	@$(BIN)/python -m pytest $(BENCH) -q -s --benchmark-columns=min,median,max,rounds

@@ -9,7 +9,7 @@ from typing import Any
 from satchel_sync.errors import HubUnreachable
 from satchel_sync.ports import Hub
 
-CALLS = ("hello", "bound", "push", "pull", "digests", "manifest", "fetch", "journal", "bye")
+CALLS = frozenset(name for name in vars(Hub) if not name.startswith("_"))
 
 
 @dataclass

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from satchel_sync.changes import Row
 from satchel_sync.digest import row_digest
-from satchel_sync.memory_hub import MemoryHub
-from satchel_sync.memory_replica import MemoryReplica
+from satchel_sync.in_memory.hub import MemoryHub
+from satchel_sync.in_memory.replica import MemoryReplica
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import MEMORY, TABLES, Table, Value
 
@@ -89,5 +89,5 @@ class World:
 def contents(endpoint: MemoryHub | MemoryReplica) -> dict[str, dict[str, Row]]:
     """Kind -> key -> row, byte for byte what this side holds."""
     if isinstance(endpoint, MemoryHub):
-        return {kind: dict(rows) for kind, rows in endpoint.rows.items()}
+        return {kind: dict(rows) for kind, rows in endpoint.state.rows.items()}
     return {kind: dict(kept.rows) for kind, kept in endpoint.kinds.items()}

@@ -76,8 +76,8 @@ class Hello:
     `attempt` is a random id stored before it is said, and said again until it is answered;
     `last_attempt` the last one that was, `token` the last that a push answer or an ack carried,
     `cursors` kind -> how far pulled; "" and nothing before the first. `predecessors` are the
-    earlier ids of this file, newest first. `reconcile` says why this file has to be reconciled, ""
-    when it has not.
+    earlier ids of this file, newest first. `succeeded` says why it took the present one since the
+    last answer, `reconcile` why this file has to be reconciled, "" where there is nothing to say.
     """
 
     replica_id: bytes
@@ -91,6 +91,7 @@ class Hello:
     last_attempt: str = ""
     token: str = ""
     cursors: Mapping[str, int] = field(default_factory=dict)
+    succeeded: str = ""
     reconcile: str = ""
     host: str = ""
     version: str = ""
@@ -109,7 +110,7 @@ class Welcome:
     columns: Mapping[str, Mapping[str, str]]
     seqs: Mapping[str, int]
     now_ms: int
-    read_only: bool = False
+    standby: bool = False
     epoch: str = ""
     standing: Standing = Standing.KNOWN
     access: Access = Access.OK

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from satchel_sync.changes import Access
 from satchel_sync.errors import SyncError
-from satchel_sync.limits import BUCKETS_AT_ONCE
-from satchel_sync.phases.compare import differences, parts
-from satchel_sync.phases.finish import finish
+from satchel_sync.phases.compare import unlike
+from satchel_sync.phases.finish import close, finish, stop
 from satchel_sync.phases.handshake import handshake
 from satchel_sync.phases.heal import damage, heal
 from satchel_sync.phases.verify import compare
 from satchel_sync.ports import Clock, Hub, Replica
-from satchel_sync.session import Progress, exchange, silent, timed
+from satchel_sync.progress import Progress, silent
+from satchel_sync.session import timed, traffic
 from satchel_sync.tables import TABLES, Table
 from satchel_sync.tally import Tally
 
@@ -22,25 +23,29 @@ def check(
 ) -> dict[str, Any]:
     """Compare versions and content of every row of both sides, and return the report.
 
-    Without `repairing` nothing is written but the attempt; where rows wait to be sent or pulled the
-    outcome is `later`. With it a sync comes first, and what is damaged is healed from the side that
-    holds it whole. Raises SyncError as a sync does.
+    Without `repairing` no row is written and none travels: only the attempt is opened and closed,
+    under a new id if the file is a copy. Where rows wait to be sent or pulled the outcome is
+    `later`, exit 10. With it what is damaged is healed from the side that holds it whole, and a
+    sync follows. Content is read first: that makes both sides reckon their sums of versions anew.
+    Raises SyncError as a sync does.
     """
     tally = Tally()
     try:
-        if repairing:
-            exchange(replica, hub, clock, tally, progress)
-        else:
-            with timed(tally, clock, "handshake"):
-                handshake(replica, hub, clock, tally)
-            with timed(tally, clock, "digest"):
-                look(replica, hub, tally)
+        with timed(tally, clock, "handshake"):
+            welcome = handshake(replica, hub, clock, tally)
+        healing = repairing and welcome.access is Access.OK
         with timed(tally, clock, "content"):
-            read_all(replica, hub, tally, progress, repairing=repairing)
-        return finish(replica, hub, tally)
+            read_all(replica, hub, tally, progress, repairing=healing)
+        if repairing:
+            traffic(replica, hub, clock, welcome, tally, progress)
+            again(replica, hub, tally, progress, repairing=healing)
+            return finish(replica, hub, tally)
+        tally.asked = True
+        with timed(tally, clock, "digest"):
+            look(replica, hub, tally)
+        return close(replica, hub, tally)
     except SyncError as error:
-        tally.stopped(error)
-        replica.record(tally.report())
+        stop(replica, tally, error)
         raise
 
 
@@ -52,11 +57,10 @@ def look(replica: Replica, hub: Hub, tally: Tally) -> None:
         match found[table.name]:
             case None:
                 outcomes.add("later")
+                tally.later.append(table.name)
             case [_, *_] as buckets:
                 outcomes.add("different")
-                for some in parts(buckets, BUCKETS_AT_ONCE):
-                    here, there = differences(replica, hub, table, some)
-                    tally.name(tally.different, table.name, [*here, *there])
+                tally.name(tally.different, table.name, unlike(replica, hub, table, buckets))
     worst = ("equal", "later", "different")
     tally.digest = max(outcomes, key=worst.index)
 
@@ -69,6 +73,13 @@ def read_all(
         with tally.kind(table.name):
             read(replica, hub, table, tally, repairing=repairing)
         progress("content", table.name, number, len(TABLES))
+
+
+def again(replica: Replica, hub: Hub, tally: Tally, progress: Progress, *, repairing: bool) -> None:
+    """Look once more at what was damaged and is held in another version since the sync."""
+    if tally.damaged:
+        tally.damaged.clear()
+        read_all(replica, hub, tally, progress, repairing=repairing)
 
 
 def read(replica: Replica, hub: Hub, table: Table, tally: Tally, *, repairing: bool) -> None:

@@ -133,9 +133,11 @@ def summand(kind: str, key: str, stamp: Stamp) -> int:
 
 def sums(kind: str, versions: Iterable[tuple[str, Stamp]]) -> dict[int, tuple[int, int]]:
     """Bucket -> (rows, sum mod 2^64) over (key, stamp) pairs; empty buckets are absent."""
-    found: dict[int, tuple[int, int]] = {}
+    frame = framed(kind.encode())
+    counts, totals = [0] * BUCKETS, [0] * BUCKETS
     for key, stamp in versions:
-        bucket = bucket_of(kind, key)
-        count, total = found.get(bucket, (0, 0))
-        found[bucket] = (count + 1, (total + summand(kind, key, stamp)) & MASK)
-    return found
+        name = frame + framed(key.encode())
+        bucket = _hash(name)[0]
+        counts[bucket] += 1
+        totals[bucket] += int.from_bytes(_hash(name + stamp.packed())[:8], "big")
+    return {at: (counts[at], totals[at] & MASK) for at in range(BUCKETS) if counts[at]}

@@ -1,7 +1,8 @@
 """Limits of a sync, with their units."""
 
-PUSH_ROWS_MAX = 20_000
-PUSH_BYTES_MAX = 32 * 1024 * 1024
+PUSH_ROWS_MAX = 5_000
+"""Merged under the lock in 0.1 s when they are new and 0.3 s when they replace others; CPU time."""
+PUSH_BYTES_MAX = 8 * 1024 * 1024
 PULL_ROWS_MAX = 5_000
 PULL_BYTES_MAX = 16 * 1024 * 1024
 ROW_BYTES_MAX = 8 * 1024 * 1024
@@ -18,6 +19,6 @@ BUCKETS_AT_ONCE = 16
 JOURNAL_MAX = 500
 """Journal entries handed to the hub at a time."""
 NAMED_MAX = 50
-"""Keys that a report names of one kind and sort of trouble; the rest is counted."""
+"""Keys that a report names of one kind and sort of trouble: the first of them."""
 STUCK_AFTER = 3
 """Attempts in a row without progress after which a replica says so loudly."""

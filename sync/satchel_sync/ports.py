@@ -75,7 +75,7 @@ class Hub(Protocol):
         ...
 
     def digests(self, without: Mapping[str, Collection[str]]) -> Mapping[str, Digest]:
-        """Kind -> buckets and highest sequence, for the kinds in `without`, in one snapshot.
+        """Kind -> buckets and highest sequence, for the kinds in `without`, each in one snapshot.
 
         Rows with a key in `without[kind]` are left out.
         """
@@ -90,7 +90,10 @@ class Hub(Protocol):
         ...
 
     def damaged(self, table: Table) -> Collection[str]:
-        """Keys of rows whose content does not fit their digest: somebody passed by the triggers."""
+        """Keys of rows whose content does not fit their digest: somebody passed by the triggers.
+
+        Every row is read, and sums that were kept for the digest are dropped.
+        """
         ...
 
     def heal(self, table: Table, rows: Sequence[Row]) -> int:
@@ -145,6 +148,10 @@ class Replica(Protocol):
         """The highest local sequence given so far: one push sends no more than up to here."""
         ...
 
+    def unsent(self, upto: int) -> Mapping[str, int]:
+        """Kind -> how many outbox entries have `local_seq <= upto`; kinds without are left out."""
+        ...
+
     def outgoing(self, table: Table, after: int, upto: int) -> Batch | None:
         """The next rows of the outbox with `after < local_seq <= upto`, sealed and marked as sent.
 
@@ -197,7 +204,10 @@ class Replica(Protocol):
         ...
 
     def damaged(self, table: Table) -> Collection[str]:
-        """Keys of rows whose content does not fit their digest: somebody passed by the triggers."""
+        """Keys of rows whose content does not fit their digest: somebody passed by the triggers.
+
+        Every row is read, and sums that were kept for the digest are dropped.
+        """
         ...
 
     def heal(self, table: Table, rows: Sequence[Row]) -> int:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from satchel_sync.changes import Access
+from satchel_sync.changes import Access, Welcome
 from satchel_sync.errors import SyncError
-from satchel_sync.phases.finish import finish
+from satchel_sync.phases.finish import finish, stop
 from satchel_sync.phases.handshake import handshake
 from satchel_sync.phases.pull import pull
 from satchel_sync.phases.push import push
 from satchel_sync.phases.reconcile import reconcile
 from satchel_sync.phases.verify import verify
 from satchel_sync.ports import Clock, Hub, Replica
+from satchel_sync.progress import Progress, silent
 from satchel_sync.tables import EMBEDDING, TABLES
 from satchel_sync.tally import Tally
-
-Progress = Callable[[str, str, int, int], None]
-"""Called with (phase, kind, done, of): rows for a push, change sequences for a pull."""
 
 LANES = (tuple(table for table in TABLES if table is not EMBEDDING), (EMBEDDING,))
 """Text goes both ways before the first vector: it is usable early, and vectors are the bulk."""
 
-
-def silent(phase: str, kind: str, done: int, of: int) -> None:
-    """A `Progress` that shows nothing."""
+EXCHANGES_MAX = 2
+"""A pull can queue rows: what was lifted above, or is newer here. They go in the same sync."""
 
 
 def sync(replica: Replica, hub: Hub, clock: Clock, progress: Progress = silent) -> dict[str, Any]:
@@ -41,8 +38,7 @@ def sync(replica: Replica, hub: Hub, clock: Clock, progress: Progress = silent) 
         exchange(replica, hub, clock, tally, progress)
         return finish(replica, hub, tally)
     except SyncError as error:
-        tally.stopped(error)
-        replica.record(tally.report())
+        stop(replica, tally, error)
         raise
 
 
@@ -52,28 +48,44 @@ def exchange(
     """Everything but the end: until this returns, `tally` says how far it came."""
     with timed(tally, clock, "handshake"):
         welcome = handshake(replica, hub, clock, tally)
-    seqs = welcome.seqs
+    traffic(replica, hub, clock, welcome, tally, progress)
+
+
+def traffic(
+    replica: Replica,
+    hub: Hub,
+    clock: Clock,
+    welcome: Welcome,
+    tally: Tally,
+    progress: Progress = silent,
+) -> None:
+    """Everything between the handshake and the end."""
+    seqs, tally.begun = welcome.seqs, replica.outbox_end()
     if replica.due() and welcome.access is Access.OK:
         with timed(tally, clock, "reconcile"):
             reconcile(replica, hub, tally, progress)
             seqs = hub.bound()
+    may_push = welcome.access is Access.OK
     for lane in LANES:
-        sent = False
-        if welcome.access is Access.OK:
-            with timed(tally, clock, "push"):
-                sent = push(replica, hub, lane, tally, progress)
-        with timed(tally, clock, "pull"):
-            pull(replica, hub, lane, hub.bound() if sent else seqs, tally, progress)
-    if welcome.access is Access.OK:
+        for _ in range(EXCHANGES_MAX):
+            if may_push:
+                with timed(tally, clock, "push"):
+                    seqs = hub.bound() if push(replica, hub, lane, tally, progress) else seqs
+            pulled = tally.total("pulled")
+            with timed(tally, clock, "pull"):
+                pull(replica, hub, lane, seqs, tally, progress)
+            if tally.total("pulled") == pulled:
+                break  # nothing came that could have queued a row here
+    if may_push:
         with timed(tally, clock, "digest"):
             verify(replica, hub, tally)
 
 
 @contextmanager
 def timed(tally: Tally, clock: Clock, phase: str) -> Iterator[None]:
-    """Add how many milliseconds the body took to those of a phase."""
+    """Add how many milliseconds the body took to those of a phase; a clock set back adds none."""
     start_ms = clock.now_ms()
     try:
         yield
     finally:
-        tally.ms[phase] = tally.ms.get(phase, 0) + clock.now_ms() - start_ms
+        tally.ms[phase] = tally.ms.get(phase, 0) + max(0, clock.now_ms() - start_ms)

@@ -54,6 +54,9 @@ class Stamp(NamedTuple):
 SCRUBBED = Stamp(INT64_MAX, INT64_MAX, b"\xff" * 16, b"\xff" * 8)
 """The version of a forgotten row: above all others, the same everywhere, final."""
 
+NOBODY = bytes(16)
+"""The origin of a row in the lowest version: the same everywhere, written by no replica."""
+
 CREATED = GENERATION
 """`life` of a row that was just created."""
 

@@ -13,6 +13,7 @@ from satchel_sync.tables import KINDS
 
 COUNTS = ("sent", "accepted", "superseded", "quarantined", "pulled", "applied")
 FAILED_EXIT = 1
+PASSING_EXIT = 10
 QUARANTINED_EXIT = 11
 RECONCILE_EXIT = 12
 VERSIONS_EXIT = 13
@@ -24,9 +25,10 @@ class Tally:
 
     `repaired`, `different` and `damaged` name kind -> keys (at most `NAMED_MAX` each): those that
     were put right, those in another version on the other side, and those whose content does not fit
-    their version. `failed` is kind -> why it was left out; `due` why
-    the file still has to be reconciled; `access` what the hub lets this program do; `error` is the
-    code and message of what stopped the sync.
+    their version. `failed` is kind -> why it was left out; `unsent` kind -> rows up to the local
+    sequence `begun` that still wait at the end; `later` are kinds of which nothing can be said now
+    (`asked`: somebody wanted to know); `due` why the file still has to be reconciled;
+    `access` what the hub lets this program do; `error` the code and message of what stopped it.
     """
 
     kinds: dict[str, dict[str, int]] = field(
@@ -46,6 +48,10 @@ class Tally:
     failed: dict[str, str] = field(default_factory=dict)
     cursor: dict[str, int] = field(default_factory=dict)
     held_back: int = 0
+    begun: int = 0
+    later: list[str] = field(default_factory=list)
+    asked: bool = False
+    unsent: dict[str, int] = field(default_factory=dict)
     due: str = ""
     access: str = "ok"
     error: dict[str, str] | None = None
@@ -82,17 +88,21 @@ class Tally:
     def exit(self) -> int:
         """0 clean; else the first that holds.
 
-        What stopped it, 12 a reconcile is still due, 1 the sides differ or content is damaged,
-        13 versions left out a kind or the push, 11 rows are quarantined.
+        What stopped it, 12 a reconcile is still due (13 if it waits for an upgrade), 1 the sides
+        differ or content is damaged, 13 versions left out a kind or the push, 11 rows are
+        quarantined.
         """
+        outdated = bool(self.failed) or self.access != "ok"
         if self.error:
             return self.stopped_exit
         if self.due:
-            return RECONCILE_EXIT
-        if self.digest == "different" or self.damaged:
+            return VERSIONS_EXIT if outdated else RECONCILE_EXIT
+        if self.digest == "different" or self.damaged or self.unsent:
             return FAILED_EXIT
-        if self.failed or self.access != "ok":
+        if outdated:
             return VERSIONS_EXIT
+        if self.asked and self.later:
+            return PASSING_EXIT
         return QUARANTINED_EXIT if self.held_back else 0
 
     def report(self) -> dict[str, Any]:
@@ -104,12 +114,14 @@ class Tally:
             "conflicts": self.conflicts,
             "restamped": self.restamped,
             "quarantined": self.held_back,
+            "unsent": self.unsent,
             "bytes_out": self.bytes_out,
             "bytes_in": self.bytes_in,
             "ms": self.ms,
             "clock_offset_ms": self.clock_offset_ms,
             "noop": not (self.total("sent") or self.total("pulled") or self.restamped),
             "digest": self.digest,
+            "later": self.later,
             "repaired": self.repaired,
             "different": self.different,
             "damaged": self.damaged,

@@ -2,86 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from fix_sides import Side
+from fix_sync import NOON_MS, digest_of, memory_row
 
-import pytest
-from fix_sync import NOON_MS, FakeClock, digest_of, memory_row, memory_values
-
-from satchel.store import rows
-from satchel.store.connection import Store
-from satchel.store.endpoint import SqliteReplica
 from satchel_sync import clock as hlc_clock
-from satchel_sync.changes import PushAnswer, Refusal, Row, Welcome
+from satchel_sync.changes import PushAnswer, Refusal, Row
 from satchel_sync.digest import sums
-from satchel_sync.errors import NeedsReconcile
-from satchel_sync.memory_replica import MemoryReplica
-from satchel_sync.ports import Replica
 from satchel_sync.stamp import CREATED, SCRUBBED, Stamp, extend
-from satchel_sync.tables import COLUMN_TAGS, MEMORY, TABLES, Memory
-from satchel_sync.version import PROTOCOL, SCHEMA
+from satchel_sync.tables import MEMORY
 
 OTHER = b"\x02" * 16
 NOON = hlc_clock.pack(NOON_MS)
-
-
-@dataclass
-class Side:
-    """A replica under test, how its user writes and deletes, and its clock."""
-
-    replica: Replica
-    put: Callable[[str, str], None]
-    delete: Callable[[str], None]
-    clock: FakeClock
-
-    def held(self, key: str) -> Row:
-        """The row of a key, as it would be sent."""
-        self.replica.requeue(MEMORY, [key])
-        batch = self.replica.outgoing(MEMORY, 0, self.replica.outbox_end())
-        assert batch is not None
-        return next(row for row in batch.rows if row.key == key)
-
-    def send(self, **answer: object) -> tuple[Row, ...]:
-        """Take the outbox and settle it; accepted unless the answer says otherwise."""
-        batch = self.replica.outgoing(MEMORY, 0, self.replica.outbox_end())
-        assert batch is not None
-        given = {"accepted": tuple(row.key for row in batch.rows), "now_ms": NOON_MS} | answer
-        self.settled = self.replica.settle(MEMORY, batch.rows, PushAnswer(**given), 0)  # type: ignore[arg-type]
-        return batch.rows
-
-    def waiting(self) -> list[str]:
-        """Keys in the outbox."""
-        batch = self.replica.outgoing(MEMORY, 0, self.replica.outbox_end())
-        return [row.key for row in batch.rows] if batch else []
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def side(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Side]:
-    """A fresh replica."""
-    clock = FakeClock()
-    if request.param == "memory":
-        held = MemoryReplica(b"\x01" * 16, clock)
-        yield Side(
-            held,
-            lambda key, text: held.put(MEMORY, key, memory_values(text)) and None,
-            lambda key: held.delete(MEMORY, key) and None,
-            clock,
-        )
-        return
-    with Store.open(tmp_path / "satchel.db", durability="process", clock=clock) as store:
-
-        def put(key: str, text: str) -> None:
-            with store.write() as db:
-                changed = rows.update(db, MEMORY, key, content=text)
-                if not changed and rows.get(db, MEMORY, key) is None:
-                    rows.insert(db, Memory(id=key, content=text))
-
-        def delete(key: str) -> None:
-            with store.write() as db:
-                rows.delete(db, MEMORY, key)
-
-        yield Side(SqliteReplica(store), put, delete, clock)
 
 
 def theirs(key: str, text: str | None, hlc: int, lineage: str = "", life: int = CREATED) -> Row:
@@ -191,6 +122,16 @@ def test_a_lower_version_from_the_hub_makes_an_outbox_entry(side: Side) -> None:
     assert side.waiting() == ["k"]
 
 
+def test_an_older_version_that_comes_late_is_no_base(side: Side) -> None:
+    side.put("k", "first")
+    (first,) = side.send()
+    side.put("k", "second")
+    (second,) = side.send()
+    side.replica.apply(MEMORY, [first], None)
+    side.put("k", "third")
+    assert second.stamp.hex() in side.held("k").lineage
+
+
 def test_a_push_that_loses_is_cleared_and_journaled(side: Side) -> None:
     side.put("k", "mine")
     winner = theirs("k", "theirs", NOON * 2)
@@ -240,11 +181,13 @@ def test_a_row_from_the_future_is_stamped_anew_and_sent_again(side: Side) -> Non
 
 
 def test_a_row_that_the_hub_cannot_take_is_held_back(side: Side) -> None:
-    if isinstance(side.replica, MemoryReplica):
-        pytest.skip("the replica in memory holds nothing that a hub cannot take")
     side.put("k", "x")
     side.send(accepted=(), refused=(Refusal("k", "invalid", "why"),))
     assert (list(side.replica.held_back(MEMORY)), side.waiting()) == (["k"], [])
+    assert (side.settled.quarantined, side.replica.quarantined()) == (1, 1)
+    side.put("k", "better")
+    assert side.waiting() == ["k"]
+    assert list(side.replica.held_back(MEMORY)) == []
 
 
 def test_scrubbed_is_final(side: Side) -> None:
@@ -264,19 +207,3 @@ def test_the_digest_waits_for_the_outbox(side: Side) -> None:
     assert digest
     assert dict(digest.buckets) == sums("memory", [("k", row.stamp)])
     assert dict(side.replica.manifest(MEMORY, range(256))) == {"k": row.stamp}
-
-
-def test_an_attempt_is_named_again_until_it_is_closed(side: Side) -> None:
-    if isinstance(side.replica, MemoryReplica):
-        pytest.skip("the replica in memory keeps no attempts")
-    first = side.replica.hello()
-    assert side.replica.hello().attempt == first.attempt
-    side.replica.record({"ok": True})
-    assert side.replica.hello().attempt != first.attempt
-
-
-def test_another_hub_is_not_met_silently(side: Side) -> None:
-    seqs = {table.name: 0 for table in TABLES}
-    side.replica.welcome(Welcome(b"\1" * 16, PROTOCOL, SCHEMA, COLUMN_TAGS, seqs, NOON_MS))
-    with pytest.raises(NeedsReconcile):
-        side.replica.welcome(Welcome(b"\2" * 16, PROTOCOL, SCHEMA, COLUMN_TAGS, seqs, NOON_MS))

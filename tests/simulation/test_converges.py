@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from satchel_sync.changes import Row
 from satchel_sync.errors import HubUnreachable
-from satchel_sync.memory_hub import MemoryHub
-from satchel_sync.memory_replica import MemoryReplica
+from satchel_sync.in_memory.replica import MemoryReplica
 from satchel_sync.session import sync
 from satchel_sync.stamp import Stamp, lineage_of
 from satchel_sync.tables import BY_NAME, MEMORY
@@ -113,10 +112,10 @@ def settle(world: World) -> None:
 
 def accounted_for(world: World, row: Row, kind: str) -> bool:
     """Whether a version's content won, is one that the winner builds on, or is in the journal."""
-    winner = world.hub.rows[kind][row.key]
-    journal = {(lost.row.key, lost.row.stamp.digest) for lost in world.hub.losers.values()}
+    winner = world.hub.state.rows[kind][row.key]
+    journal = {(lost.row.key, lost.row.stamp.digest) for lost in world.hub.state.losers.values()}
     for replica in world.replicas:
-        losers = replica.journaled.values()
+        losers = replica.file.losers.values()
         journal |= {(lost.row.key, lost.row.stamp.digest) for lost in losers}
     return (
         winner.stamp == row.stamp
@@ -126,7 +125,7 @@ def accounted_for(world: World, row: Row, kind: str) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 @given(st.lists(steps, max_size=40))
 def test_any_history_converges_and_loses_no_last_word(history: list[Step]) -> None:
     world, written = World.of(REPLICAS), list[Row]()
@@ -146,26 +145,31 @@ def unsent(replica: MemoryReplica) -> list[tuple[str, Row]]:
     return [(kind, kept.rows[key]) for kind, kept in replica.kinds.items() for key in kept.outbox]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
 @given(st.lists(steps, max_size=25))
 def test_a_sync_after_quiet_rounds_changes_nothing(history: list[Step]) -> None:
     world = World.of(REPLICAS)
     for step in history:
         play(world, step, [])
     settle(world)
-    before = (contents(world.hub), dict(world.hub.seqs), world.hub.last_seq, len(world.hub.losers))
+    before = (
+        contents(world.hub),
+        dict(world.hub.state.seqs),
+        world.hub.state.last_seq,
+        len(world.hub.state.losers),
+    )
     for replica in world.replicas:
         report = sync(replica, world.hub, replica.clock)
         assert (report["noop"], report["digest"]) == (True, "equal")
     assert before == (
         contents(world.hub),
-        dict(world.hub.seqs),
-        world.hub.last_seq,
-        len(world.hub.losers),
+        dict(world.hub.state.seqs),
+        world.hub.state.last_seq,
+        len(world.hub.state.losers),
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
 @given(st.lists(steps.filter(lambda step: not isinstance(step, Sync)), max_size=25), st.data())
 def test_the_order_of_syncs_does_not_matter(history: list[Step], data: st.DataObject) -> None:
     ends = []
@@ -185,7 +189,7 @@ def test_the_order_of_syncs_does_not_matter(history: list[Step], data: st.DataOb
     assert ends[0] == ends[1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
 @given(st.lists(st.sampled_from("xyz"), min_size=1, max_size=12), st.data())
 def test_a_sequential_chain_of_edits_is_no_conflict(texts: list[str], data: st.DataObject) -> None:
     world = World.of(2)
@@ -195,16 +199,16 @@ def test_a_sequential_chain_of_edits_is_no_conflict(texts: list[str], data: st.D
         replica.put(MEMORY, "a", memory_values(text))
         sync(replica, world.hub, replica.clock)
         world.hub.clock.ms += 1  # type: ignore[attr-defined]
-    assert not world.hub.losers
-    assert not any(replica.journaled for replica in world.replicas)
+    assert not world.hub.state.losers
+    assert not any(replica.file.losers for replica in world.replicas)
 
 
 def test_replaying_a_push_changes_nothing() -> None:
     world = World.of(1)
     replica, hub = world.replicas[0], world.hub
+    hub.hello(replica.hello())
     rows = [replica.put(MEMORY, key, memory_values("x")) for key in KEYS]
     assert hub.push(MEMORY, rows).accepted == KEYS
-    seqs = dict(hub.seqs["memory"])
+    seqs = dict(hub.state.seqs["memory"])
     assert hub.push(MEMORY, rows).accepted == KEYS
-    assert seqs == hub.seqs["memory"]
-    assert isinstance(hub, MemoryHub)
+    assert seqs == hub.state.seqs["memory"]

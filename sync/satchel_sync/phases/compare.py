@@ -37,6 +37,15 @@ def level(
     return found
 
 
+def unlike(replica: Replica, hub: Hub, table: Table, buckets: Sequence[int]) -> list[str]:
+    """Keys of these buckets whose version differs; nothing is exchanged."""
+    found: list[str] = []
+    for some in parts(buckets, BUCKETS_AT_ONCE):
+        ahead, behind = differences(replica, hub, table, some)
+        found += [*ahead, *behind]
+    return found
+
+
 def differences(
     replica: Replica, hub: Hub, table: Table, buckets: Sequence[int]
 ) -> tuple[list[str], list[str]]:

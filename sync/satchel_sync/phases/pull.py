@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from satchel_sync.ports import Hub, Replica
+from satchel_sync.progress import Progress
 from satchel_sync.tables import Table
 from satchel_sync.tally import Tally
-
-Progress = Callable[[str, str, int, int], None]
 
 
 def pull(

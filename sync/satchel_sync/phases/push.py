@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from satchel_sync.changes import PushAnswer, Refusal, Row
 from satchel_sync.errors import BatchRefused
 from satchel_sync.limits import PUSH_ROUNDS_MAX
+from satchel_sync.phases.compare import fetch
 from satchel_sync.ports import Hub, Replica
+from satchel_sync.progress import Progress
 from satchel_sync.tables import Table
 from satchel_sync.tally import Tally
-
-Progress = Callable[[str, str, int, int], None]
 
 
 def push(
@@ -22,20 +22,35 @@ def push(
     Returns whether anything was sent.
     """
     before = tally.total("sent")
-    for _ in range(PUSH_ROUNDS_MAX):
+    for number in range(PUSH_ROUNDS_MAX):
         upto, restamped = replica.outbox_end(), 0
         for table in tables:
             with tally.kind(table.name):
-                restamped += push_table(replica, hub, table, upto, tally, progress)
+                restamped += push_table(
+                    replica, hub, table, upto, tally, progress, again=number > 0
+                )
         if not restamped:
             break
+    else:
+        tally.begun = replica.outbox_end()  # what was stamped anew once too often waits as well
     return tally.total("sent") > before
 
 
 def push_table(
-    replica: Replica, hub: Hub, table: Table, upto: int, tally: Tally, progress: Progress
+    replica: Replica,
+    hub: Hub,
+    table: Table,
+    upto: int,
+    tally: Tally,
+    progress: Progress,
+    *,
+    again: bool = False,
 ) -> int:
-    """Send one kind, batch by batch; returns how many rows must be sent again."""
+    """Send one kind, batch by batch; returns how many rows must be sent again.
+
+    `again`: rows that were stamped anew in this sync. What beats one of them may lie below the
+    cursor, so it is fetched; what beats any other row comes with the pull.
+    """
     restamped, after = 0, 0
     while batch := replica.outgoing(table, after, upto):
         after = batch.last_seq
@@ -44,6 +59,8 @@ def push_table(
             continue
         answer = push_batch(hub, table, batch.rows)
         settled = replica.settle(table, batch.rows, answer, tally.clock_offset_ms)
+        if again:
+            fetch(replica, hub, table, tuple(answer.superseded), tally)
         tally.add(
             table.name,
             sent=len(batch.rows),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel_sync.phases.compare import differing, level
+from satchel_sync.phases.compare import differing, level, unlike
+from satchel_sync.phases.pull import pull_table
 from satchel_sync.phases.push import push_table
 from satchel_sync.ports import Hub, Replica
+from satchel_sync.progress import silent
 from satchel_sync.tables import TABLES, Table
 from satchel_sync.tally import Tally
 
@@ -23,17 +25,19 @@ def verify(replica: Replica, hub: Hub, tally: Tally) -> None:
         match found[table.name]:
             case None:
                 outcomes.add("later")
+                tally.later.append(table.name)
             case [_, *_] as buckets:
-                repair(replica, hub, table, buckets, tally)
-                still = compare(replica, hub, [table])[table.name]
-                outcomes.add("different" if still else "repaired")
+                outcomes.add(repair(replica, hub, table, buckets, tally))
     tally.digest = max(outcomes, key=ORDER.index)
 
 
 def compare(replica: Replica, hub: Hub, tables: Sequence[Table]) -> dict[str, list[int] | None]:
     """Kind -> buckets that differ; None where writes are racing and nothing can be said now."""
+    before = replica.outbox_end()
     mine = {table.name: replica.digest(table) for table in tables}
     without = {table.name: replica.held_back(table) for table in tables}
+    if replica.outbox_end() != before:
+        return dict.fromkeys(mine)  # a write between two of these calls would look like a loss
     theirs = hub.digests({kind: without[kind] for kind, digest in mine.items() if digest})
     return {
         kind: None
@@ -43,7 +47,20 @@ def compare(replica: Replica, hub: Hub, tables: Sequence[Table]) -> dict[str, li
     }
 
 
-def repair(replica: Replica, hub: Hub, table: Table, buckets: Sequence[int], tally: Tally) -> None:
-    """Level these buckets; last write wins as always. The keys are named in the report."""
-    tally.name(tally.repaired, table.name, level(replica, hub, table, buckets, tally))
-    push_table(replica, hub, table, replica.outbox_end(), tally, lambda *_: None)
+def repair(replica: Replica, hub: Hub, table: Table, buckets: Sequence[int], tally: Tally) -> str:
+    """Level these buckets, last write wins as always, and look again; returns the outcome.
+
+    The keys are named in the report. What was pushed lies above the cursor, so a pull comes before
+    the second look: without it that could never tell that the two sides are equal now.
+    """
+    found = level(replica, hub, table, buckets, tally)
+    push_table(replica, hub, table, replica.outbox_end(), tally, silent)
+    pull_table(replica, hub, table, hub.bound()[table.name], tally, silent)
+    still = compare(replica, hub, [table])[table.name]
+    left = unlike(replica, hub, table, still) if still else []
+    stayed = replica.held_back(table)  # the hub may have refused some of them just now
+    tally.name(tally.repaired, table.name, set(found).difference(left, stayed))
+    tally.name(tally.different, table.name, left)
+    if still is None:
+        return "later"
+    return "different" if still else "repaired"

@@ -1,0 +1,1 @@
+"""Both endpoints of a sync in dicts, for tests and simulation, under the same contract suites."""
