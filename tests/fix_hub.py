@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -25,6 +25,8 @@ from satchel_warehouse.serve_embedded import running
 
 COLUMNS = {table.name: {c.name: c.tag for c in table.columns} for table in TABLES}
 PREFIX = "satchel_test_"
+ORIGIN = b"\x01" * 16
+"""The replica that rows of these tests come from, whoever pushes them: every hub knows it."""
 
 
 @contextmanager
@@ -57,12 +59,19 @@ def fresh_hub(cluster_dsn: str) -> Iterator[HubWorld]:
     with fresh_database(cluster_dsn) as dsn:
         admin.init(dsn)
         world = HubWorld(dsn)
+        world.know(ORIGIN)
         try:
             yield world
         finally:
             world.close()
+            world.drop_backups()
+    drop_logins(cluster_dsn, world.logins)
+
+
+def drop_logins(cluster_dsn: str, logins: list[str]) -> None:
+    """Remove roles that own nothing in any database."""
     with psycopg.connect(cluster_dsn, autocommit=True) as db:
-        for login in world.logins:
+        for login in logins:
             db.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(login)))
 
 
@@ -75,6 +84,8 @@ class HubWorld:
     hubs: list[WarehouseHub] = field(default_factory=list)
     sessions: list[psycopg.Connection[Any]] = field(default_factory=list)
     attempts: int = 0
+    said: dict[int, str] = field(default_factory=dict)
+    backups: list[str] = field(default_factory=list)
 
     def login(self, tenant: str = "default") -> str:
         """The DSN of a new replica login."""
@@ -91,9 +102,63 @@ class HubWorld:
         return hub
 
     def hello(self, hub: WarehouseHub, number: int) -> Welcome:
-        """Open one more attempt of a replica."""
+        """Open one more attempt of a replica, which knows its last one."""
         self.attempts += 1
-        return hub.hello(hello_of(number, f"attempt-{self.attempts}"))
+        attempt, last = f"attempt-{self.attempts}", self.said.get(number, "")
+        welcome = hub.hello(hello_of(number, attempt, last_attempt=last))
+        self.said[number] = attempt
+        return welcome
+
+    def know(self, *origins: bytes, tenant: str = "default") -> None:
+        """Let the hub know replica ids: as predecessors of a machine that never comes again."""
+        hub = WarehouseHub(self.login(tenant))
+        self.hubs.append(hub)
+        hub.hello(replace(hello_of(0, uuid4().hex), replica_id=uuid4().bytes, predecessors=origins))
+        self.hubs.remove(hub)
+        hub.close()
+
+    def backup(self) -> None:
+        """Keep a true copy of the database as it is now. Ends all sessions with it."""
+        name = PREFIX + uuid4().hex[:12]
+        self._copy(self._name, name)
+        self.backups.append(name)
+
+    def rewind(self) -> None:
+        """Set the hub back to its latest backup, as a restore does. Ends all sessions with it."""
+        self._copy(self.backups[-1], self._name)
+        admin.init(self.dsn)  # rights on a database are not part of a copy, nor of a dump
+
+    @property
+    def _name(self) -> str:
+        return str(conninfo.conninfo_to_dict(self.dsn)["dbname"])
+
+    def _copy(self, source: str, target: str) -> None:
+        self.close()
+        with self._elsewhere() as db:
+            db.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                (source,),
+            )
+            drop = "DROP DATABASE IF EXISTS {} WITH (FORCE)"
+            db.execute(sql.SQL(drop).format(sql.Identifier(target)))
+            db.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                    sql.Identifier(target), sql.Identifier(source)
+                )
+            )
+
+    def drop_backups(self) -> None:
+        """Remove the copies."""
+        with self._elsewhere() as db:
+            for name in self.backups:
+                db.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        self.backups.clear()
+
+    @contextmanager
+    def _elsewhere(self) -> Iterator[psycopg.Connection[Any]]:
+        elsewhere = conninfo.make_conninfo(self.dsn, dbname="postgres")
+        with psycopg.connect(elsewhere, autocommit=True) as db:
+            yield db
 
     def psql(self, dsn: str | None = None) -> psycopg.Connection[Any]:
         """A plain session in autocommit, the administrator's unless another DSN is given."""
@@ -109,9 +174,17 @@ class HubWorld:
             session.close()
 
 
-def hello_of(number: int, attempt: str) -> Hello:
+def hello_of(number: int, attempt: str, *, last_attempt: str = "") -> Hello:
     """What replica `number` says first."""
-    return Hello(bytes([number]) * 16, attempt, PROTOCOL, SCHEMA, COLUMNS, host=f"host-{number}")
+    return Hello(
+        bytes([number]) * 16,
+        attempt,
+        PROTOCOL,
+        SCHEMA,
+        COLUMNS,
+        last_attempt=last_attempt,
+        host=f"host-{number}",
+    )
 
 
 def row_of(
@@ -122,7 +195,7 @@ def row_of(
     hlc: int = 1 << 40,
     life: int = CREATED,
     lineage: str = "",
-    origin: bytes = b"\x01" * 16,
+    origin: bytes = ORIGIN,
 ) -> Row:
     """A row in the version that its content has."""
     stamp = Stamp(life, hlc, origin, row_digest(table, key, values))

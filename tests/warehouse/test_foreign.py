@@ -46,7 +46,22 @@ def test_an_insert_travels(hub: WarehouseHub, db: psycopg.Connection[Any]) -> No
     assert (row.stamp.life, row.lineage, row.values[1]) == (CREATED, "", "ünï")
     assert row.stamp.hlc >> 16 in range(now, now + 60_000)
     assert str(row.values[MEMORY.names.index("importance")]) == "0.0"
-    assert db.execute("SELECT hub_id FROM satchel.hub").fetchone() == (row.stamp.origin,)
+    query = "SELECT id FROM satchel.tenant WHERE name = 'default'"
+    assert db.execute(query).fetchone() == (row.stamp.origin,)
+
+
+def test_what_is_written_by_hand_bears_the_id_of_its_tenant(
+    world: HubWorld, db: psycopg.Connection[Any]
+) -> None:
+    theirs = world.replica(30, tenant="written by hand")
+    after = theirs.bound()["memory"]
+    db.execute("INSERT INTO satchel.memory (tenant, id) VALUES ('written by hand', 'theirs')")
+    row = changed(theirs, MEMORY, after)["theirs"]
+    query = "SELECT id FROM satchel.tenant WHERE name = 'written by hand'"
+    assert db.execute(query).fetchone() == (row.stamp.origin,)
+    query = "SELECT pushed_by FROM satchel.memory WHERE id = 'theirs'"
+    assert db.execute(query).fetchone() == (row.stamp.origin,)
+    assert theirs.push(MEMORY, [row]).accepted == ("theirs",), "it knows its own"
 
 
 def test_an_update_builds_on_what_was_there(hub: WarehouseHub, db: psycopg.Connection[Any]) -> None:
@@ -72,7 +87,7 @@ def test_an_update_that_changes_nothing_makes_no_version(
         done = db.execute(f"UPDATE satchel.memory SET {change} WHERE id = 'noop'".encode())
         assert done.rowcount == 1
     assert changed(hub, MEMORY, after) == {}
-    assert hub.fetch(MEMORY, ["noop"]) == [before]
+    assert hub.fetch(MEMORY, ["noop"]).rows == (before,)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
@@ -100,7 +115,7 @@ def test_a_row_without_content_can_be_deleted_too(
 ) -> None:
     db.execute("INSERT INTO satchel.space (name) VALUES ('bare')")
     db.execute("DELETE FROM satchel.space WHERE name = 'bare'")
-    assert hub.fetch(SPACE, ["bare"])[0].stamp.dead
+    assert hub.fetch(SPACE, ["bare"]).rows[0].stamp.dead
 
 
 def test_writing_over_a_tombstone_restores_the_row(
@@ -123,7 +138,7 @@ def test_ends_of_a_task_are_counted(hub: WarehouseHub, db: psycopg.Connection[An
     ):  # fmt: skip
         db.execute("UPDATE satchel.task SET status = %s WHERE id = 'task'", (status,))
         life = next_end(life) if counts else life
-        assert hub.fetch(TASK, ["task"])[0].stamp.life == life
+        assert hub.fetch(TASK, ["task"]).rows[0].stamp.life == life
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel_sync.digest import row_digest
+from satchel_sync.layout import Layout
 from satchel_sync.tables import TABLES, Column, Table
-from satchel_warehouse.layout import Layout
 
 
 def fewer(table: Table, count: int) -> Table:

@@ -9,13 +9,15 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from fix_hub import HubWorld, fresh_database, hello_of, row_of, titled
+from fix_hub import ORIGIN, HubWorld, fresh_database, hello_of, row_of, titled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg import conninfo
 
+from satchel_sync.changes import Access
 from satchel_sync.errors import HubRefused
 from satchel_sync.tables import MEMORY, TABLES
+from satchel_sync.version import PROTOCOL, PROTOCOL_MIN
 from satchel_warehouse import admin
 from satchel_warehouse.endpoint import WarehouseHub
 from satchel_warehouse.errors import (
@@ -25,12 +27,17 @@ from satchel_warehouse.errors import (
     WarehouseReconcile,
     WarehouseRefused,
     WarehouseUnreachable,
-    WarehouseVersionsDiffer,
 )
 
 FORBIDDEN = [
     "SELECT * FROM satchel.memory",
     "SELECT * FROM satchel.login",
+    "SELECT * FROM satchel.attempt",
+    "SELECT * FROM satchel.replica",
+    "SELECT token FROM satchel.token",
+    "SELECT * FROM satchel.relayed",
+    "SELECT epoch FROM satchel.tenant",
+    "DELETE FROM satchel.conflict",
     "INSERT INTO satchel.memory (id) VALUES ('x')",
     "UPDATE satchel.memory SET title = 'x'",
     "DELETE FROM satchel.memory",
@@ -39,6 +46,11 @@ FORBIDDEN = [
     "COPY satchel.memory TO STDOUT",
     "SELECT satchel.now_ms()",
     "SELECT satchel.add_tenant('mine')",
+    "SELECT satchel.give_token(decode(repeat('01', 16), 'hex'), 'mine')",
+    "SELECT satchel.deliver('default', decode(repeat('01', 16), 'hex'), '{}')",
+    "SELECT satchel.scrub_about('default', 'memory', '{x}', 'x', 1)",
+    "SELECT satchel.is_forgotten('default', 'memory', 'x')",
+    "SELECT satchel.random_hex(8)",
     "SELECT nextval('satchel.change_seq_1')",
     "CREATE TEMPORARY TABLE incoming_memory (id text)",
     "CREATE TABLE satchel.mine (id text)",
@@ -87,11 +99,12 @@ def test_a_tenant_sees_its_own_rows_only(world: HubWorld) -> None:
     row = row_of(MEMORY, "same-key", titled(MEMORY, title="ours"))
     other = row_of(MEMORY, "same-key", titled(MEMORY, title="theirs"))
     ours.push(MEMORY, [row])
+    world.know(ORIGIN, tenant="other")
     assert theirs.bound()["memory"] == 0
-    assert theirs.fetch(MEMORY, ["same-key"]) == []
+    assert theirs.fetch(MEMORY, ["same-key"]).rows == ()
     theirs.push(MEMORY, [other])
     assert [found.values for found in theirs.pull(MEMORY, 0, 10**6).rows] == [other.values]
-    assert [found.values for found in ours.fetch(MEMORY, ["same-key"])] == [row.values]
+    assert [found.values for found in ours.fetch(MEMORY, ["same-key"]).rows] == [row.values]
     assert theirs.manifest(MEMORY, range(256)) == {"same-key": other.stamp}
     assert sum(count for count, _ in theirs.digests({"memory": []})["memory"].buckets.values()) == 1
 
@@ -151,8 +164,9 @@ def test_a_login_without_a_grant_here_is_refused(world: HubWorld) -> None:
 def test_hellos_that_do_not_fit(world: HubWorld) -> None:
     hello = hello_of(50, "misfit")
     with WarehouseHub(world.login()) as hub:
-        with pytest.raises(WarehouseVersionsDiffer):
-            hub.hello(replace(hello, protocol=99))
+        for protocol in (0, PROTOCOL_MIN - 1, PROTOCOL + 1, 99):
+            told = hub.hello(replace(hello, protocol=protocol))
+            assert (told.access, told.protocol) == (Access.UPGRADE_REQUIRED, PROTOCOL)
         with pytest.raises(WarehouseReconcile):
             hub.hello(replace(hello, hub_id=b"\x07" * 16))
         with pytest.raises(WarehouseRefused, match="hello comes first"):

@@ -51,8 +51,8 @@ def test_psql_edits_travel(world: HubWorld) -> None:
     before = row_of(MEMORY, "by hand", titled(MEMORY, title="old"))
     hub.push(MEMORY, [before])
     world.psql().execute("UPDATE satchel.memory SET title = 'ünï' WHERE id = 'by hand'")
-    (row,) = hub.fetch(MEMORY, ["by hand"])
+    (row,) = hub.fetch(MEMORY, ["by hand"]).rows
     assert row.lineage == before.stamp.hex()
     assert row.stamp.digest == row_digest(MEMORY, row.key, row.values)
     world.psql().execute("DELETE FROM satchel.memory WHERE id = 'by hand'")
-    assert hub.fetch(MEMORY, ["by hand"])[0].stamp.dead
+    assert hub.fetch(MEMORY, ["by hand"]).rows[0].stamp.dead

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from satchel_crypto import random_bytes
 from satchel_crypto.network import Policy
 from satchel_sync.tables import TABLES
 from satchel_sync.version import PROTOCOL, SCHEMA
-from satchel_warehouse import functions
+from satchel_warehouse import folding, functions, machines
 from satchel_warehouse.database import ADMIN_PATH, Connection, connect, retried, sqlalchemy
 from satchel_warehouse.errors import (
     INIT_HINT,
@@ -29,6 +29,7 @@ from satchel_warehouse.errors import (
     translate,
 )
 from satchel_warehouse.functions import OWNER, REPLICAS
+from satchel_warehouse.machines import Machine
 
 TENANT = "default"
 NAME_BYTES_MAX = 63
@@ -53,26 +54,16 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """A replica as the hub knows it, with the rows whose newest version it pushed."""
-
-    replica_id: str
-    tenant: str
-    login: str
-    host: str
-    version: str
-    first_seen: int
-    last_seen: int
-    revoked_at: int | None
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a warehouse. `rows`: kind -> {"alive": n, "dead": n}; over all tenants."""
+    """The state of a warehouse. `rows`: kind -> {"alive": n, "dead": n}; over all tenants.
+
+    `hub_id` is the default tenant's: to its replicas each tenant is a hub of its own.
+    `epochs`: tenant -> the name of the time between two restores that its machines found.
+    """
 
     hub_id: str
     server: str
+    epochs: dict[str, str]
     revision: str
     protocol: int
     schema: int
@@ -88,8 +79,7 @@ def init(admin_dsn: str, *, policy: Policy | None = None) -> Status:
     """
     with _admin(admin_dsn, policy) as db:
         retried(lambda: _prepare(db))
-        _migrate(db)
-        _register(db)
+        _migrate(db, _register)
     return status(admin_dsn, policy=policy)
 
 
@@ -97,9 +87,7 @@ def migrate(admin_dsn: str, *, policy: Policy | None = None) -> Status:
     """Bring an initialised warehouse to this version. Raises WarehouseNotMigrated without one."""
     with _admin(admin_dsn, policy) as db:
         _revision(db)
-        _migrate(db)
-        with _as_owner(db):
-            db.execute("UPDATE satchel.hub SET protocol = %s, schema = %s", (PROTOCOL, SCHEMA))
+        _migrate(db, _upgrade)
     return status(admin_dsn, policy=policy)
 
 
@@ -135,15 +123,24 @@ def grant_replica(
     return Grant(name, tenant, password)
 
 
-def revoke_replica(admin_dsn: str, replica_id: bytes, *, policy: Policy | None = None) -> bool:
-    """Close the doors to one replica; False when the hub does not know it."""
+def replicas(admin_dsn: str, *, policy: Policy | None = None) -> list[Machine]:
+    """The machines that the warehouse knows. Raises WarehouseNotMigrated when it is none."""
     with _admin(admin_dsn, policy) as db:
         _revision(db)
-        changed = db.execute(
-            "UPDATE satchel.replica SET revoked_at = satchel.now_ms() WHERE replica_id = %s",
-            (replica_id,),
-        )
-        return changed.rowcount > 0
+        return machines.listed(db)
+
+
+def revoke_replica(
+    admin_dsn: str, replica_id: bytes, *, undo: bool = False, policy: Policy | None = None
+) -> list[str]:
+    """Close the doors to one replica and the later ids of its file, or open them again.
+
+    Returns the ids that this shuts out or takes back: none when the hub does not know the replica,
+    or nobody revoked it.
+    """
+    with _admin(admin_dsn, policy) as db:
+        _revision(db)
+        return machines.take_back(db, replica_id) if undo else machines.revoke(db, replica_id)
 
 
 def status(admin_dsn: str, *, policy: Policy | None = None) -> Status:
@@ -151,16 +148,22 @@ def status(admin_dsn: str, *, policy: Policy | None = None) -> Status:
     with _admin(admin_dsn, policy) as db, db.transaction():
         db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         revision = _revision(db)
-        hub = _one(db, "SELECT encode(hub_id, 'hex'), protocol, schema FROM satchel.hub")
+        hub = _one(
+            db,
+            "SELECT encode(id, 'hex'), protocol, schema"
+            " FROM satchel.hub, satchel.tenant WHERE name = %s",
+            TENANT,
+        )
         return Status(
             hub_id=hub[0],
             server=_one(db, "SHOW server_version")[0],
+            epochs=dict(db.execute("SELECT name, epoch FROM satchel.tenant ORDER BY number")),
             revision=revision,
             protocol=hub[1],
             schema=hub[2],
             rows={table.name: _count(db, table.name) for table in TABLES},
             conflicts=_one(db, "SELECT count(*) FROM satchel.conflict")[0],
-            machines=_machines(db),
+            machines=machines.listed(db),
         )
 
 
@@ -205,14 +208,19 @@ def _become_owner(db: Connection) -> None:
         db.execute(sql.SQL(grant).format(sql.Identifier(OWNER)))
 
 
-def _migrate(db: Connection) -> None:
-    """Alembic's steps and the functions, as the owner, in one transaction under one lock."""
+def _migrate(db: Connection, name: Callable[[Connection], None]) -> None:
+    """Alembic's steps, the functions and their version, as the owner, under one lock.
+
+    In one transaction: a hub of new doors that said its old version would let nobody in.
+    """
     with sqlalchemy(db) as wrapped:
         db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATE_LOCK,))
         db.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(OWNER)))
         command.upgrade(alembic_config(wrapped), "head")
         for statement in functions.statements():
             db.execute(statement.encode())
+        folding.fold(db)
+        name(db)
 
 
 def alembic_config(connection: SqlConnection) -> Config:
@@ -234,14 +242,19 @@ def _as_owner(db: Connection) -> Iterator[None]:
 
 
 def _register(db: Connection) -> None:
-    with _as_owner(db):
-        db.execute(
-            "INSERT INTO satchel.hub (hub_id, protocol, schema) VALUES (%s, %s, %s)"
-            " ON CONFLICT (singleton) DO UPDATE"
-            " SET protocol = excluded.protocol, schema = excluded.schema",
-            (random_bytes(16), PROTOCOL, SCHEMA),
-        )
-        db.execute("SELECT satchel.add_tenant(%s)", (TENANT,))
+    """The hub's own row, made or brought to this version, and the default tenant."""
+    db.execute(
+        "INSERT INTO satchel.hub (protocol, schema) VALUES (%s, %s)"
+        " ON CONFLICT (singleton) DO UPDATE"
+        " SET protocol = excluded.protocol, schema = excluded.schema",
+        (PROTOCOL, SCHEMA),
+    )
+    db.execute("SELECT satchel.add_tenant(%s)", (TENANT,))
+
+
+def _upgrade(db: Connection) -> None:
+    """The hub's own row brought to this version, if there is one."""
+    db.execute("UPDATE satchel.hub SET protocol = %s, schema = %s", (PROTOCOL, SCHEMA))
 
 
 def _keep_to_logins(db: Connection, name: str, tenant: str) -> None:
@@ -298,18 +311,6 @@ def _count(db: Connection, kind: str) -> dict[str, int]:
     )
     row = db.execute(query.format(sql.Identifier("satchel", kind))).fetchone() or (0, 0)
     return {"alive": row[0], "dead": row[1] - row[0]}
-
-
-def _machines(db: Connection) -> list[Machine]:
-    pushed = " UNION ALL ".join(f"SELECT pushed_by FROM satchel.{table.name}" for table in TABLES)
-    query = (
-        "SELECT encode(r.replica_id, 'hex'), l.tenant, r.login, r.host, r.version, r.first_seen,"
-        " r.last_seen, r.revoked_at, coalesce(p.rows, 0) FROM satchel.replica r"
-        " JOIN satchel.login l ON l.role_name = r.login"
-        f" LEFT JOIN (SELECT pushed_by, count(*) AS rows FROM ({pushed}) AS a GROUP BY pushed_by) p"
-        " ON p.pushed_by = r.replica_id ORDER BY r.first_seen, r.replica_id"
-    )
-    return [Machine(*row) for row in db.execute(query.encode()).fetchall()]
 
 
 def _one(db: Connection, query: str, *parameters: Any) -> tuple[Any, ...]:

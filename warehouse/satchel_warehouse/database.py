@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from time import sleep
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
-from psycopg import conninfo, pq
 
 from satchel_crypto import network, random_bytes
-from satchel_crypto.network import Policy, Rule, Target
-from satchel_warehouse.errors import (
-    TRANSIENT_STATES,
-    DsnInvalid,
-    WarehouseRefused,
-    WarehouseUnreachable,
-    translate,
-)
+from satchel_crypto.network import Policy, Rule
+from satchel_warehouse import dsn as dsns
+from satchel_warehouse.errors import TRANSIENT_STATES, not_connected, translate
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection as SqlConnection
@@ -30,10 +23,8 @@ Result = TypeVar("Result")
 SYNC_PATH = "sync.postgres"
 ADMIN_PATH = "warehouse.admin"
 
-_SCHEMES = ("postgresql://", "postgres://")
-_PORT = re.compile("[0-9]{1,5}")
-
-CONNECT_TIMEOUT_S = 10
+ANSWER_TIMEOUT_S = 150
+"""A sync gives a hub up that is silent for so long. A login's statements may take 120 s there."""
 TRIES_MAX = 5
 PAUSE_MS = 50
 
@@ -44,18 +35,19 @@ def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
     Without a policy the path is enabled, as the caller named the DSN: local, or TLS that verifies.
     Raises DsnInvalid, NetworkRefused, WarehouseRefused, WarehouseUnreachable, all without password.
     """
-    options = _options(dsn)
-    target, rules = _target(options), policy or Policy(rules={path: Rule()})
-    if not target.local:
-        options.setdefault("sslmode", target.tls)
-        _keep_password_out(options)
+    options, target = dsns.read(dsn)
+    rules = policy or Policy(rules={path: Rule()})
+    kind = _Answering if path == SYNC_PATH else psycopg.Connection
     with network.open(path, target, policy=rules):
         try:
-            return psycopg.connect(**options, autocommit=True)
+            # Without prepared statements, a pooler may give each transaction another session.
+            return kind.connect(**options, autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError as error:
-            raise _unreachable(target, error) from None
+            several = "," in options["host"] + options["hostaddr"]
+            tried = (options["host"] or options["hostaddr"]) if several else target.host
+            raise not_connected(tried, error) from None
         except (psycopg.Error, ValueError):
-            raise _unreadable("an option of it cannot be used") from None
+            raise dsns.unreadable("an option of it cannot be used") from None
 
 
 @contextmanager
@@ -91,88 +83,36 @@ def retried(operation: Callable[[], Result]) -> Result:
     raise AssertionError("unreachable: the last try returns or raises")
 
 
-def _unreadable(reason: str) -> DsnInvalid:
-    """Never with a word of the DSN, nor libpq's message, which quotes it: that may be a password.
+class _Answering(psycopg.Connection[tuple[Any, ...]]):
+    """Closes itself when the server is silent for ANSWER_TIMEOUT_S while an answer is due.
 
-    To be raised `from None`.
+    TCP notices a peer that is gone, but not a process that was stopped, nor a dead proxy before it.
     """
-    return DsnInvalid(
-        f"the warehouse DSN cannot be read: {reason}",
-        hint="give a libpq URI: postgresql://user@host:5432/database; write @ : / ? # in a"
-        " password as %40 %3A %2F %3F %23",
-    )
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """As psycopg waits. Raises OperationalError."""
+        try:
+            return super().wait(_watched(gen), interval, timeout)
+        except _Silent:
+            self.close()
+            raise psycopg.OperationalError(f"no answer for {ANSWER_TIMEOUT_S} s") from None
 
 
-def _options(dsn: str) -> dict[str, Any]:
-    """libpq's reading of a DSN. Where a password may have been read as host or path, none."""
+class _Silent(Exception):
+    """Nothing came and nothing could be sent for too long."""
+
+
+def _watched(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """A waiting generator of psycopg, in which silence ends; `ready` is false after an interval."""
+    heard = monotonic()
     try:
-        options: dict[str, Any] = dict(conninfo.conninfo_to_dict(dsn))
-    except (psycopg.Error, UnicodeError):
-        raise _unreadable("libpq does not understand it") from None
-    if "\0" in dsn:
-        raise _unreadable("it has a NUL")
-    rest = dsn.partition("://")[2] if dsn.startswith(_SCHEMES) else ""
-    if rest.count("@") > 1 or "/" in rest.rpartition("@")[0]:
-        raise _unreadable("an @ or a / stands where it has to be written as %40 or %2F")
-    for port in str(options.get("port") or "").split(","):
-        if port and not _PORT.fullmatch(port):
-            raise _unreadable("the port is no number")
-    options.setdefault("connect_timeout", CONNECT_TIMEOUT_S)
-    options.setdefault("application_name", "satchel")
-    return options | {"client_encoding": "UTF8"}
-
-
-def _target(options: dict[str, Any]) -> Target:
-    """Where libpq will connect to: the first of several hosts that is not local, if there is one.
-
-    A service is resolved inside libpq, so what it names counts as remote.
-    """
-    known = {option.keyword.decode(): option.val for option in pq.Conninfo.get_defaults()}
-
-    def value(name: str) -> str:
-        default = known.get(name)
-        return str(options.get(name) or (default.decode() if default else ""))
-
-    tls = value("sslmode")
-    if value("service"):
-        return Target(f"service {value('service')}", 0, str(options.get("sslmode") or ""))
-    hosts = (value("hostaddr") or value("host")).split(",")
-    port = int(first) if _PORT.fullmatch(first := value("port").split(",")[0]) else 5432
-    targets = [Target(host, port, tls) for host in hosts]
-    remote = next((target for target in targets if not target.local), None)
-    if remote is None:
-        return targets[0]
-    named = options.get("sslmode") or tls
-    return Target(remote.host, port, "verify-full" if named in ("", "prefer") else named)
-
-
-def _keep_password_out(options: dict[str, Any]) -> None:
-    if options.get("password"):
-        raise WarehouseRefused(
-            "a password inside a DSN is for this machine only",
-            hint="use PGPASSFILE or a service file for a remote warehouse",
-        )
-
-
-_NO_ENTRY = ("authentication failed", "does not exist", "no pg_hba.conf entry", "permission denied")
-"""libpq gives no SQLSTATE of a refused connection, so it is told by the server's English words."""
-_BAD_OPTION = re.compile('^(?!.*FATAL:).*invalid .*"')
-"""What libpq says, quoting the value, of an option that it refuses before it connects."""
-
-
-def _unreachable(
-    target: Target, error: psycopg.OperationalError
-) -> WarehouseUnreachable | WarehouseRefused | DsnInvalid:
-    lines = str(error).strip().splitlines() or ["no reason given"]
-    if _BAD_OPTION.search(lines[0]):
-        return _unreadable("an option of it cannot be used")
-    if any(words in lines[0] for words in _NO_ENTRY):
-        return WarehouseRefused(
-            f"the warehouse at {target.host or 'the local socket'} lets this login not in: "
-            f"{lines[0].rpartition('FATAL:')[2].strip()}",
-            hint="`satchel warehouse grant --replica NAME` makes a login and its password",
-        )
-    return WarehouseUnreachable(
-        f"the warehouse at {target.host or 'the local socket'} does not answer: {lines[0]}",
-        hint="nothing is lost; check that Postgres runs there and that this login may connect",
-    )
+        waits_for = next(gen)
+        while True:
+            ready = yield waits_for
+            if ready:
+                heard = monotonic()
+            elif monotonic() - heard > ANSWER_TIMEOUT_S:
+                raise _Silent
+            waits_for = gen.send(ready)
+    except StopIteration as end:
+        return end.value

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from psycopg import sql
@@ -15,29 +15,41 @@ from psycopg.copy import LibpqWriter
 
 from satchel_crypto.network import Policy
 from satchel_sync.changes import (
+    Access,
     Digest,
+    Fetched,
     Hello,
     Loser,
     Page,
     PushAnswer,
+    Reconciling,
     Refusal,
     Row,
-    Version,
+    Standing,
     Welcome,
 )
 from satchel_sync.digest import MASK
+from satchel_sync.layout import Layout
 from satchel_sync.limits import PULL_BYTES_MAX, PULL_ROWS_MAX
 from satchel_sync.merge import newest
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import BY_NAME, TABLES, VERSION_COLUMNS, Table
+from satchel_sync.tables import BY_NAME, VERSION_COLUMNS, Table
 from satchel_sync.version import SCHEMA
+from satchel_warehouse import wire
+from satchel_warehouse.calls import door, door_of
 from satchel_warehouse.database import SYNC_PATH, Connection, connect, retried
-from satchel_warehouse.errors import WarehouseRefused, WarehouseVersionsDiffer
-from satchel_warehouse.hostile import reason_unfit, reason_unfit_text
-from satchel_warehouse.layout import Layout
+from satchel_warehouse.errors import (
+    WarehouseBatchRefused,
+    WarehouseKindRefused,
+    WarehouseNotMigrated,
+    WarehouseRefused,
+    is_data_error,
+)
 
 _PG_TYPES = {"t": "text", "i": "int8", "r": "float8", "b": "bytea"}
 _VERSION_TYPES = ("int8", "int8", "bytea", "bytea", "text")
+DAMAGE_ROWS_MAX = 20_000
+"""Rows whose content is looked at in one statement: about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,7 @@ class WarehouseHub:
     def __repr__(self) -> str:
         return "WarehouseHub()"
 
-    def __enter__(self) -> WarehouseHub:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -82,19 +94,12 @@ class WarehouseHub:
             self._connection = None
 
     def hello(self, hello: Hello) -> Welcome:
-        """Open an attempt; binds a new replica id to this login."""
-        said = {
-            "replica_id": hello.replica_id.hex(),
-            "attempt": hello.attempt,
-            "protocol": hello.protocol,
-            "schema": hello.schema,
-            "hub_id": hello.hub_id.hex() if hello.hub_id else None,
-            "host": hello.host,
-            "version": hello.version,
-        }
+        """Open an attempt and judge the file's past; binds a new replica id to this login."""
         query = "SELECT satchel_api.hello(%s), current_setting('transaction_read_only')"
-        ((answer, read_only),) = self._rows(sql.SQL(query), json.dumps(said))
-        self._session = Session(hello.attempt, _layouts(answer["columns"]))
+        ((answer, read_only),) = self._rows(sql.SQL(query), json.dumps(wire.said(hello)))
+        standing, access = Standing(answer["standing"]), Access(answer["access"])
+        opened = access is not Access.UPGRADE_REQUIRED and standing is not Standing.RESTORED
+        self._session = Session(hello.attempt, wire.layouts(answer["columns"])) if opened else None
         return Welcome(
             hub_id=bytes.fromhex(answer["hub_id"]),
             protocol=answer["protocol"],
@@ -102,24 +107,51 @@ class WarehouseHub:
             columns=answer["columns"],
             seqs=answer["seqs"],
             now_ms=answer["now_ms"],
-            read_only=read_only == "on",
+            standby=read_only == "on",
+            epoch=answer["epoch"],
+            standing=standing,
+            access=access,
         )
+
+    def resume(self, other: WarehouseHub) -> None:
+        """Go on in the attempt that `other` opened, on a connection of one's own."""
+        self._session = other._session
+
+    def reconcile(self) -> Reconciling:
+        """Take rows of any origin from now on; opens a new epoch if this file found a rewind."""
+        ((answer,),) = self._rows(door("reconcile", 1), self._attempt)
+        return Reconciling(answer["epoch"], answer["seqs"])
+
+    def reconciled(self, seqs: Mapping[str, int]) -> None:
+        """Count all up to these cursors as delivered."""
+        self._rows(door("reconciled", 2), self._attempt, json.dumps(dict(seqs)))
 
     def now_ms(self) -> int:
         """The hub's clock in UTC milliseconds; needs no attempt."""
-        ((now_ms,),) = self._rows(sql.SQL("SELECT satchel_api.now_ms()"))
+        ((now_ms,),) = self._rows(door("now_ms", 0))
         return int(now_ms)
 
     def push(self, table: Table, rows: Sequence[Row]) -> PushAnswer:
         """Copy rows in and merge them, in one transaction.
 
-        Rows that Postgres cannot store are refused as `invalid`, the others go on.
+        Rows that Postgres cannot store are refused as `invalid`, the others go on. Raises
+        BatchRefused where the database says no to a row and only itself knows to which.
         """
-        try:
-            return retried(lambda: self._push_once(table, newest(rows), ()))
-        except _Unfit:
-            fit, refused = _sorted_out(table, rows)
-            return retried(lambda: self._push_once(table, newest(fit), refused))
+        layout = self._layout(table)
+
+        def once(rows: Sequence[Row], refused: tuple[Refusal, ...]) -> PushAnswer:
+            arguments = (self._attempt, SCHEMA)
+            said, bytes_out = self._copied(table, layout, rows, "push_end", *arguments)
+            return wire.answer(rows, said, refused, bytes_out)
+
+        with _door_of(table):
+            try:
+                return retried(lambda: once(newest(rows), ()))
+            except WarehouseBatchRefused:
+                fit, refused = wire.sorted_out(table, rows)
+                if not refused:
+                    raise
+                return retried(lambda: once(newest(fit), refused))
 
     def pull(self, table: Table, after: int, upto: int) -> Page:
         """A page in hub order, bounded in rows and bytes."""
@@ -130,25 +162,23 @@ class WarehouseHub:
         if not found:
             return Page((), upto)
         layout = self._layout(table)
-        rows = tuple(_row(layout, values) for values in found)
-        wide = [at for at, tag in enumerate(layout.tags, start=1) if tag in "tb"]
-        bytes_in = sum(200 + sum(len(row[at] or "") for at in wide) for row in found)
-        # A character has at most four bytes, so below that no limit can have cut the page short.
+        rows = tuple(wire.row(layout, values) for values in found)
+        bytes_in = wire.bytes_in(layout, found)
+        # Keys and lineages are not counted, so only well below it can no limit have cut it short.
         ended = len(rows) < PULL_ROWS_MAX and 4 * bytes_in < PULL_BYTES_MAX
         return Page(rows, upto if ended else found[-1][-1], bytes_in)
 
     def bound(self) -> Mapping[str, int]:
         """Kind -> the highest change sequence now."""
-        ((bound,),) = self._rows(sql.SQL("SELECT satchel_api.bound(%s)"), self._attempt)
+        ((bound,),) = self._rows(door("bound", 1), self._attempt)
         return dict(bound)
 
     def digests(self, without: Mapping[str, Collection[str]]) -> Mapping[str, Digest]:
         """Buckets and highest sequence of the kinds asked for, from one snapshot."""
-        query = sql.SQL(
-            "SELECT kind, bucket, rows, total, seq"
-            " FROM satchel_api.digests(%s, %s::text[], %s::text[], %s::text[])"
-        )
-        held = [(kind, key) for kind, keys in without.items() for key in _storable(keys)]
+        query = door("digests", 4, ("kind", "bucket", "rows", "total", "seq"))
+        for kind in without:
+            self._layout(BY_NAME[kind])
+        held = [(kind, key) for kind, keys in without.items() for key in wire.storable(keys)]
         kinds, keys = [kind for kind, _ in held], [key for _, key in held]
         found = self._rows(query, self._attempt, list(without), kinds, keys) if without else []
         buckets: dict[str, dict[int, tuple[int, int]]] = {kind: {} for kind in without}
@@ -161,25 +191,51 @@ class WarehouseHub:
 
     def manifest(self, table: Table, buckets: Collection[int]) -> Mapping[str, Stamp]:
         """Key -> stamp of every row in these buckets."""
-        query = _call("manifest", table, ("key", "version"))
-        found = self._rows(query, self._attempt, list(buckets))
+        self._layout(table)
+        query = door_of(table, "manifest", 2, ("key", "version"))
+        with _door_of(table):
+            found = self._rows(query, self._attempt, list(buckets))
         return {key: Stamp.parse(version) for key, version in found}
 
-    def fetch(self, table: Table, keys: Collection[str]) -> Sequence[Row]:
-        """Whole rows by key."""
+    def fetch(self, table: Table, keys: Sequence[str]) -> Fetched:
+        """Whole rows by key, in the order of keys, as many as fit a page."""
+        limits = (PULL_ROWS_MAX, PULL_BYTES_MAX)
+        found = self._select(table, "fetch", (), wire.storable(keys), *limits)
         layout = self._layout(table)
-        return [
-            _row(layout, values) for values in self._select(table, "fetch", (), _storable(keys))
-        ]
+        whole = [values for values in found if values[-1] is not None]
+        rest = tuple(values[0] for values in found[len(whole) :])
+        rows = tuple(wire.row(layout, values) for values in whole)
+        return Fetched(rows, rest, wire.bytes_in(layout, whole))
+
+    def damaged(self, table: Table) -> Collection[str]:
+        """Keys of rows whose content does not fit their digest; reads every row of the kind."""
+        self._layout(table)
+        found: list[str] = []
+        after: str | None = ""
+        while after is not None:
+            query = door_of(table, "damaged", 3)
+            with _door_of(table):
+                ((said,),) = self._rows(query, self._attempt, after, DAMAGE_ROWS_MAX)
+            found += said["keys"]
+            after = said["next"]
+        return found
+
+    def heal(self, table: Table, rows: Sequence[Row]) -> int:
+        """Put the content back into damaged rows held in just this version; how many."""
+        layout = self._layout(table)
+        fit, _ = wire.sorted_out(table, rows)
+        with _door_of(table):
+            healed, _ = retried(lambda: self._copied(table, layout, fit, "heal", self._attempt))
+        return int(healed)
 
     def journal(self, losers: Sequence[Loser]) -> None:
         """Add to the hub's conflict journal; entries that are there stay."""
-        entries = json.dumps([_entry(loser) for loser in losers])
-        self._rows(sql.SQL("SELECT satchel_api.journal(%s, %s)"), self._attempt, entries)
+        for entries in wire.journal_pages(losers):
+            self._rows(door("journal", 2), self._attempt, entries)
 
     def bye(self, report: Mapping[str, Any]) -> None:
         """Close the attempt with its report."""
-        self._rows(sql.SQL("SELECT satchel_api.bye(%s, %s)"), self._attempt, json.dumps(report))
+        self._rows(door("bye", 2), self._attempt, json.dumps(report))
 
     # ---- below: one statement, one push, one connection ----------------------------------------
 
@@ -194,14 +250,20 @@ class WarehouseHub:
             raise WarehouseRefused("no attempt is open: hello comes first")
         layout = self._session.layouts.get(table.name)
         if layout is None:
-            raise WarehouseVersionsDiffer(
+            raise WarehouseKindRefused(
                 f"the warehouse does not know the kind {table.name!r}", hint="upgrade the warehouse"
+            )
+        if layout.differing:
+            raise WarehouseKindRefused(
+                f"{table.name}: {', '.join(layout.differing)} has another type at the warehouse",
+                hint="upgrade the older side",
             )
         return layout
 
-    def _select(self, table: Table, door: str, more: Sequence[str], *given: object) -> list[Any]:
+    def _select(self, table: Table, name: str, more: Sequence[str], *given: object) -> list[Any]:
         columns = (table.key, *self._layout(table).columns, *VERSION_COLUMNS, *more)
-        return self._rows(_call(door, table, columns, len(given) + 1), self._attempt, *given)
+        with _door_of(table):
+            return self._rows(door_of(table, name, len(given) + 1, columns), self._attempt, *given)
 
     def _rows(self, query: sql.SQL | sql.Composed, *given: object) -> list[Any]:
         """The rows of one statement, which is a transaction of its own."""
@@ -212,21 +274,24 @@ class WarehouseHub:
 
         return retried(run)
 
-    def _push_once(
-        self, table: Table, rows: Sequence[Row], refused: tuple[Refusal, ...]
-    ) -> PushAnswer:
-        layout = self._layout(table)
+    def _copied(
+        self, table: Table, layout: Layout, rows: Sequence[Row], name: str, *given: object
+    ) -> tuple[Any, int]:
+        """What a door says to rows that were copied in before it, in one transaction; bytes sent.
+
+        Raises WarehouseBatchRefused for rows that cannot be sent or stored.
+        """
         with self._connected() as db, db.transaction():
-            db.execute(_call("push_begin", table, ("*",), 1), (self._attempt,))
+            db.execute(door_of(table, "push_begin", 1), (self._attempt,))
             try:
                 bytes_out = _copy(db, table, layout, rows)
-            except (psycopg.DataError, ValueError, TypeError, OverflowError) as error:
-                if refused:
+                query = door_of(table, name, len(given))
+                row = db.execute(query, given, binary=True).fetchone()
+            except (psycopg.Error, ValueError, TypeError, OverflowError) as error:
+                if isinstance(error, psycopg.Error) and not is_data_error(error):
                     raise
-                raise _Unfit from error
-            query = _call("push_end", table, ("*",), 2)
-            row = db.execute(query, (self._attempt, SCHEMA), binary=True).fetchone()
-        return _answer(rows, row[0] if row else {}, refused, bytes_out)
+                raise WarehouseBatchRefused.of(error) from error
+        return (row[0] if row else {}), bytes_out
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
@@ -240,35 +305,17 @@ class WarehouseHub:
                 self.close()
 
 
-class _Unfit(Exception):
-    """At least one row of a batch has a value that cannot be sent."""
-
-
-def _layouts(columns: Mapping[str, Mapping[str, str]]) -> dict[str, Layout]:
-    """Raises WarehouseVersionsDiffer when a column has two types."""
-    found = {
-        name: Layout.of(BY_NAME[name], theirs)
-        for name, theirs in columns.items()
-        if name in BY_NAME
-    }
-    for name, layout in found.items():
-        if layout.differing:
-            raise WarehouseVersionsDiffer(
-                f"{name}: {', '.join(layout.differing)} has another type at the warehouse"
-            )
-    return found
-
-
-def _call(door: str, table: Table, columns: Sequence[str], arguments: int = 2) -> sql.Composed:
-    """`SELECT columns FROM satchel_api.door_kind(%s, …)`."""
-    if table.name not in BY_NAME or BY_NAME[table.name] not in TABLES:
-        raise ValueError(f"{table.name!r} is no synced kind")
-    names = [sql.SQL("*") if name == "*" else sql.Identifier(name) for name in columns]
-    return sql.SQL("SELECT {} FROM {}({})").format(
-        sql.SQL(", ").join(names),
-        sql.Identifier("satchel_api", f"{door}_{table.name}"),
-        sql.SQL(", ").join([sql.SQL("%s")] * arguments),
-    )
+@contextmanager
+def _door_of(table: Table) -> Iterator[None]:
+    """A door that is missing is one of this kind only: the others go on."""
+    try:
+        yield
+    except WarehouseNotMigrated as error:
+        if isinstance(error.__cause__, psycopg.errors.UndefinedFunction):
+            raise WarehouseKindRefused(
+                f"the warehouse has no such door for {table.name}: {error}", hint=error.hint
+            ) from error
+        raise
 
 
 class _Counting(LibpqWriter):
@@ -296,61 +343,3 @@ def _copy(db: Connection, table: Table, layout: Layout, rows: Sequence[Row]) -> 
             for row in rows:
                 copy.write_row((row.key, *layout.to_hub(row.values), *row.stamp, row.lineage))
     return writer.bytes_out
-
-
-def _row(layout: Layout, found: Sequence[Any]) -> Row:
-    """key, data, extra, life, hlc, origin, digest, lineage, … as a Row."""
-    end = len(layout.columns) + 1
-    life, hlc, origin, digest, lineage = found[end : end + 5]
-    values = layout.from_hub(found[1:end])
-    return Row(found[0], Stamp(life, hlc, origin, digest), lineage, values)
-
-
-def _storable(keys: Iterable[str]) -> list[str]:
-    """The keys that Postgres can hold; a row under another is not at the hub."""
-    return [key for key in keys if not reason_unfit_text(key)]
-
-
-def _sorted_out(table: Table, rows: Sequence[Row]) -> tuple[list[Row], tuple[Refusal, ...]]:
-    """The rows that can be sent, and a refusal for each that cannot."""
-    reasons = [(row, reason_unfit(table, row)) for row in rows]
-    refused = tuple(Refusal(row.key, "invalid", reason) for row, reason in reasons if reason)
-    return [row for row, reason in reasons if not reason], refused
-
-
-def _answer(
-    rows: Sequence[Row], said: Mapping[str, Any], refused: tuple[Refusal, ...], bytes_out: int
-) -> PushAnswer:
-    superseded = {
-        key: Version(Stamp.parse(version), lineage) for key, version, lineage in said["superseded"]
-    }
-    refused += tuple(Refusal(*entry) for entry in said["refused"])
-    left_out = superseded.keys() | {refusal.key for refusal in refused}
-    return PushAnswer(
-        accepted=tuple(row.key for row in rows if row.key not in left_out),
-        superseded=superseded,
-        refused=refused,
-        conflicts=said["conflicts"],
-        now_ms=said["now_ms"],
-        bytes_out=bytes_out,
-    )
-
-
-def _entry(loser: Loser) -> dict[str, Any]:
-    """A journal entry as the hub's `journal` door takes it; content as ASCII JSON text."""
-    names = (*BY_NAME[loser.kind].names, "extra")
-    content = {
-        name: value.hex() if isinstance(value, bytes) else value
-        for name, value in zip(names, loser.row.values, strict=True)
-        if value is not None
-    }
-    return {
-        "kind": loser.kind,
-        "key": loser.row.key,
-        "version": loser.row.stamp.hex(),
-        "lineage": loser.row.lineage,
-        "content": json.dumps(content),
-        "winner": loser.winner.hex(),
-        "path": loser.path,
-        "at": loser.at_ms,
-    }

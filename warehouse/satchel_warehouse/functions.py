@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
 from satchel_sync.clock import HLC_MAX
 from satchel_sync.digest import framed
-from satchel_sync.limits import KEY_BYTES_MAX, ROW_BYTES_MAX
+from satchel_sync.limits import JOURNAL_MAX, KEY_BYTES_MAX, ROW_BYTES_MAX
 from satchel_sync.merge import UNJOURNALED_COLUMNS, UNJOURNALED_KINDS
-from satchel_sync.stamp import LINEAGE_MAX, SCRUBBED
+from satchel_sync.stamp import LINEAGE_MAX, NOBODY, SCRUBBED
 from satchel_sync.tables import EXTRA, TABLES, Column, Table
 from satchel_sync.validity import EXTRA as EXTRA_PATTERN
+from satchel_sync.version import PROTOCOL_MIN, SCHEMA_MIN
+from satchel_warehouse import forgetting
 
 OWNER = "satchel_owner"
 REPLICAS = "satchel_replica"
 """The group role of all replica logins: it may call the doors and nothing else."""
+NAME_BYTES_MAX = 200
+"""Of the id of an attempt, a token, an epoch."""
+PREDECESSORS_MAX = 1_000
+"""Earlier ids of a file that are kept with each of its ids."""
+REPORT_BYTES_MAX = 1024 * 1024
 
 _API = """
 DROP SCHEMA IF EXISTS satchel_api CASCADE;
@@ -41,13 +49,19 @@ _NOT_FINITE = "coalesce({0} IN ('NaN', 'Infinity', '-Infinity'), false)"
 def statements() -> list[str]:
     """Every function and trigger in the order in which they are made; repeatable."""
     return [
-        _read("internal.sql").replace("@bounds@", _bounds()),
+        _replaced(
+            _read("internal.sql"),
+            {"bounds": _bounds(), "columns_mark": columns_mark(), "nobody": NOBODY.hex()},
+        ),
+        _replaced(_read("shapes.sql"), _shapes()),
+        _read("revoking.sql"),
         *(fill(_read("kind.sql"), table) for table in TABLES),
+        _replaced(_read("forget.sql"), forgetting.parts()),
         _API,
-        _read("doors.sql")
-        .replace("@columns@", json.dumps(columns()))
-        .replace("@digests@", _digests()),
+        _replaced(_read("doors.sql"), _doors()),
         *(fill(_read("kind_doors.sql"), table) for table in TABLES),
+        _replaced(_read("bundle_doors.sql"), _doors()),
+        *(fill(_read("bundle_kind_doors.sql"), table) for table in TABLES),
         _RIGHTS,
     ]
 
@@ -57,11 +71,43 @@ def columns() -> dict[str, dict[str, str]]:
     return {table.name: {c.name: c.tag for c in table.columns} for table in TABLES}
 
 
+def columns_mark() -> str:
+    """What an attempt keeps of `columns`, so that one which began under others is told from it."""
+    return f"{zlib.crc32(json.dumps(columns()).encode()):08x}"
+
+
 def fill(template: str, table: Table) -> str:
     """One kind's SQL: every `@part@` of the template replaced."""
-    for name, text in _parts(table).items():
+    return _replaced(template, _parts(table))
+
+
+def _replaced(template: str, parts: Mapping[str, str]) -> str:
+    for name, text in parts.items():
         template = template.replace(f"@{name}@", text)
     return template
+
+
+def _shapes() -> dict[str, str]:
+    return {
+        "kinds": "{" + ",".join(table.name for table in TABLES) + "}",
+        "key_bytes": str(KEY_BYTES_MAX),
+        "row_bytes": str(ROW_BYTES_MAX),
+        "journal_max": str(JOURNAL_MAX),
+        "name_bytes": str(NAME_BYTES_MAX),
+        "predecessors_max": str(PREDECESSORS_MAX),
+        "report_bytes": str(REPORT_BYTES_MAX),
+    }
+
+
+def _doors() -> dict[str, str]:
+    return {
+        "columns": json.dumps(columns()),
+        "columns_mark": columns_mark(),
+        "digests": _digests(),
+        "protocol_min": str(PROTOCOL_MIN),
+        "schema_min": str(SCHEMA_MIN),
+        "name_bytes": str(NAME_BYTES_MAX),
+    }
 
 
 def _parts(table: Table) -> dict[str, str]:
@@ -72,6 +118,8 @@ def _parts(table: Table) -> dict[str, str]:
         "frame": "\\x" + framed(table.name.encode()).hex(),
         "names": ", ".join(quoted),
         "names_i": _list("i.{}", quoted),
+        "names_r": _list("r.{}", quoted),
+        "held": " ".join(f"held.{name} := i.{name};" for name in quoted),
         "new": _list("NEW.{}", quoted),
         "old": _list("OLD.{}", quoted),
         "declared": ", ".join(f"{_quoted(c.name)} {_TYPES[c.tag]}" for c in table.columns),
@@ -82,6 +130,9 @@ def _parts(table: Table) -> dict[str, str]:
         "refused": _case(_unstorable("NEW.", table)),
         "ends": _ends(table),
         "invalid": _invalid(table),
+        "unfit_extra": " OR ".join(f"({test})" for test in _unfit_extra("r.extra").values()),
+        "about_forgotten_new": forgetting.about_forgotten(table, "NEW", "NEW.tenant"),
+        "forgotten": forgetting.turned(table),
         "size": _size(table),
         "content_i": _content("i", table),
         "content_t": _content("t", table),
@@ -126,12 +177,18 @@ def _invalid(table: Table) -> str:
 def _unstorable(row: str, table: Table) -> dict[str, str]:
     """Reason -> test of what is taken from nobody, be it a push or SQL by hand."""
     key, extra = row + _quoted(table.key), row + EXTRA
-    twice = f"(SELECT count(*) > count(DISTINCT key) FROM json_each_text({extra}::json))"
     return {
         "the key is empty": f"{key} = ''",
         f"the key is larger than {KEY_BYTES_MAX} bytes": f"octet_length({key}) > {KEY_BYTES_MAX}",
         "the row is local": _any(_is_local(row, table)),
         "a number is not finite": _any(_not_finite(row, table)),
+    } | _unfit_extra(extra)
+
+
+def _unfit_extra(extra: str) -> dict[str, str]:
+    """Reason -> test of an `extra` that cannot be read."""
+    twice = f"(SELECT count(*) > count(DISTINCT key) FROM json_each_text({extra}::json))"
+    return {
         "extra is no list of columns": f"{extra} !~ '^{EXTRA_PATTERN}$'",
         "extra names a column twice": f"coalesce({extra}, '') <> '' AND {twice}",
     }

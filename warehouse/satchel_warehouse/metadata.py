@@ -15,13 +15,14 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Numeric,
     PrimaryKeyConstraint,
     Text,
     UniqueConstraint,
     text,
 )
 from sqlalchemy import Table as SqlTable
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 from sqlalchemy.types import TypeEngine
 
 from satchel_sync.tables import EXTRA, TABLES, Table
@@ -30,6 +31,13 @@ from satchel_sync.tables import Column as DataColumn
 SCHEMA = "satchel"
 
 metadata = MetaData(schema=SCHEMA)
+
+BY_SUBJECT = {
+    "embedding": {"embedding_memory_id": "memory_id"},
+    "relationship": {"relationship_from_id": "from_id", "relationship_to_id": "to_id"},
+    "history": {"history_subject": "key"},
+}
+"""Kind -> {index: column with the key of what a row is about}: it is scrubbed with that."""
 
 
 def plain_text() -> Text:
@@ -72,6 +80,7 @@ def hub_table(table: Table) -> SqlTable:
         Column("pushed_by", LargeBinary, nullable=False),
         PrimaryKeyConstraint("tenant", table.key, name=f"{table.name}_pkey"),
         Index(f"{table.name}_change_seq", "tenant", "change_seq"),
+        *(Index(name, "tenant", column) for name, column in BY_SUBJECT.get(table.name, {}).items()),
     )
 
 
@@ -81,8 +90,6 @@ HUB = SqlTable(
     "hub",
     metadata,
     Column("singleton", Boolean, primary_key=True, server_default=text("true")),
-    Column("hub_id", LargeBinary, nullable=False),
-    Column("epoch", Integer, nullable=False, server_default=text("1")),
     Column("protocol", Integer, nullable=False),
     Column("schema", Integer, nullable=False),
     Column("clock_correction_ms", BigInteger, nullable=False, server_default=text("0")),
@@ -94,7 +101,15 @@ TENANT = SqlTable(
     metadata,
     Column("name", plain_text(), primary_key=True),
     Column("number", Integer, Identity(always=True), nullable=False),
+    Column("epoch", plain_text(), nullable=False, server_default=text("satchel.random_hex(8)")),
+    Column(
+        "id",
+        LargeBinary,
+        nullable=False,
+        server_default=text("decode(satchel.random_hex(16), 'hex'::text)"),
+    ),
     UniqueConstraint("number", name="tenant_number"),
+    UniqueConstraint("id", name="tenant_id"),
 )
 
 LOGIN = SqlTable(
@@ -115,18 +130,81 @@ REPLICA = SqlTable(
     Column("first_seen", BigInteger, nullable=False),
     Column("last_seen", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
+    Column(
+        "predecessors", ARRAY(LargeBinary), nullable=False, server_default=text("'{}'::bytea[]")
+    ),
+    Column("last_attempt", plain_text(), nullable=False, server_default=text("''::text")),
+    Column("token_number", BigInteger, nullable=False, server_default=text("0")),
+    Column("delivered", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("must_reconcile", Boolean, nullable=False, server_default=text("false")),
+    Column("bound", Boolean, nullable=False, server_default=text("true")),
 )
 
 ATTEMPT = SqlTable(
     "attempt",
     metadata,
-    Column("attempt", plain_text(), primary_key=True),
+    Column("attempt", plain_text(), nullable=False),
     Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
     Column("started_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
-    Column("delivered", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("report", Text),
+    Column("standing", plain_text(), nullable=False, server_default=text("'known'::text")),
+    Column("epoch", plain_text(), nullable=False, server_default=text("''::text")),
+    Column("relaying", Boolean, nullable=False, server_default=text("false")),
+    Column("reconciling", JSONB),
+    Column("read_only", Boolean, nullable=False, server_default=text("false")),
+    Column("columns", plain_text(), nullable=False, server_default=text("''::text")),
+    Column("carrier", plain_text()),
+    Column("levels", Boolean, nullable=False, server_default=text("false")),
+    PrimaryKeyConstraint("attempt", "replica_id", name="attempt_pkey"),
     Index("attempt_replica", "replica_id", "started_at"),
+)
+
+TOKEN = SqlTable(
+    "token",
+    metadata,
+    Column("token", plain_text(), primary_key=True),
+    Column("number", BigInteger, Identity(always=True), nullable=False),
+    Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
+    Column("attempt", plain_text(), nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
+RELAYED = SqlTable(
+    "relayed",
+    metadata,
+    Column("tenant", plain_text(), nullable=False),
+    Column("replica_id", LargeBinary, nullable=False),
+    Column("attempt", plain_text(), nullable=False),
+    Column("kind", plain_text(), nullable=False),
+    Column("origin", LargeBinary, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant", "replica_id", "attempt", "kind", "origin", name="relayed_pkey"),
+    Index("relayed_origin", "tenant", "origin"),
+)
+
+DIGEST_PART = SqlTable(
+    "digest_part",
+    metadata,
+    Column("tenant", plain_text(), nullable=False),
+    Column("kind", plain_text(), nullable=False),
+    Column("part", BigInteger, nullable=False),
+    Column("held", BigInteger, nullable=False),
+    Column("highest", BigInteger, nullable=False),
+    Column("checksum", Numeric, nullable=False),
+    Column("buckets", ARRAY(Integer), nullable=False),
+    Column("counts", ARRAY(BigInteger), nullable=False),
+    Column("totals", ARRAY(Numeric), nullable=False),
+    PrimaryKeyConstraint("tenant", "kind", "part", name="digest_part_pkey"),
+)
+"""A cache: made with the functions (sql/internal.sql), by no migration."""
+
+HISTORY_MEMORY = SqlTable(
+    "history_memory",
+    metadata,
+    *(Column(name, plain_text(), nullable=False) for name in ("tenant", "memory_id", "id")),
+    PrimaryKeyConstraint("tenant", "memory_id", "id", name="history_memory_pkey"),
 )
 
 CONFLICT = SqlTable(
@@ -143,4 +221,27 @@ CONFLICT = SqlTable(
     Column("at", BigInteger, nullable=False),
     Column("replica_id", LargeBinary, nullable=False),
     PrimaryKeyConstraint("tenant", "kind", "key", "version", name="conflict_pkey"),
+)
+
+BUNDLE_PEER = SqlTable(
+    "bundle_peer",
+    metadata,
+    Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), primary_key=True),
+    Column("cursors", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("token", plain_text(), nullable=False, server_default=text("''::text")),
+    Column("manifest", BigInteger, nullable=False, server_default=text("0")),
+    Column("levelled", Boolean, nullable=False, server_default=text("false")),
+    Column("imported_at", BigInteger),
+)
+
+RECEIPT = SqlTable(
+    "receipt",
+    metadata,
+    Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
+    *(Column(name, plain_text(), nullable=False) for name in ("kind", "key", "version", "verdict")),
+    Column("now_ms", BigInteger, nullable=False),
+    Column("winner", plain_text()),
+    *(Column(name, plain_text(), nullable=False) for name in ("lineage", "reason", "detail")),
+    Column("number", BigInteger, nullable=False),
+    PrimaryKeyConstraint("replica_id", "kind", "key", "version", name="receipt_pkey"),
 )

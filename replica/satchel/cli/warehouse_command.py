@@ -22,8 +22,58 @@ def make() -> Any:
             "status": lambda: command("status", status),
             "serve-embedded": lambda: command("serve-embedded", serve_embedded),
             "grant": lambda: command("grant", grant),
+            "replica": _replica,
         },
     )
+
+
+def _replica() -> Any:
+    return group(
+        "replica",
+        "The machines that the warehouse knows",
+        lambda: {
+            "list": lambda: command("list", list_),
+            "revoke": lambda: command("revoke", revoke),
+        },
+    )
+
+
+def list_(door: Door) -> None:
+    """Every machine: its id, login, host and version, when it came, what it pushed."""
+    from satchel import peers
+
+    door.answer(peers.warehouse_replicas(door.settings))
+
+
+def revoke(
+    door: Door,
+    replica: Annotated[
+        str, typer.Argument(metavar="ID", help="Its id, or 8 or more of its first or last digits")
+    ],
+    undo: Annotated[
+        bool,
+        typer.Option(
+            "--undo", help="Take it back, and what went with it; their next sync compares all rows"
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking")] = False,
+) -> None:
+    """Close the warehouse to a machine and the later ids of its file: they may not sync.
+
+    A copy of the file that became a machine of its own is one of these; the answer names them all.
+    """
+    from satchel import peers
+
+    confirm = yes or (not undo and _asked(door, f"revoke replica {replica}?"))
+    answer = peers.warehouse_revoke(door.settings, replica, undo=undo, confirm=confirm)
+    door.answer(answer, changed=True)
+
+
+def _asked(door: Door, question: str) -> bool:
+    """Prompts appear only at a terminal."""
+    import sys
+
+    return not door.json and sys.stdin.isatty() and typer.confirm(question, err=True)
 
 
 def init(door: Door) -> None:

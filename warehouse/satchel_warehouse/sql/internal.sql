@@ -31,6 +31,33 @@ CREATE OR REPLACE FUNCTION satchel.framed(data bytea) RETURNS bytea LANGUAGE sql
     SELECT int4send(octet_length(data)) || data
 $$;
 
+-- First 8 bytes of a version's hash as a signed number (satchel_sync.digest.summand).
+CREATE OR REPLACE FUNCTION satchel.summand(name bytea, version bytea) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT ('x' || encode(substr(sha256(name || version), 1, 8), 'hex'))::bit(64)::bigint
+$$;
+
+-- Sums that a digest check need not make again (buckets_* in kind.sql). A cache: it is made anew
+-- with the functions, and Postgres empties it after a crash.
+DROP TABLE IF EXISTS satchel.digest_part;
+CREATE UNLOGGED TABLE satchel.digest_part (
+    tenant text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    part bigint NOT NULL,
+    held bigint NOT NULL,
+    highest bigint NOT NULL,
+    checksum numeric NOT NULL,
+    buckets integer[] NOT NULL,
+    counts bigint[] NOT NULL,
+    totals numeric[] NOT NULL,
+    CONSTRAINT digest_part_pkey PRIMARY KEY (tenant, kind, part)
+);
+ALTER TABLE satchel.digest_part ENABLE ROW LEVEL SECURITY;
+ALTER TABLE satchel.digest_part FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant_only ON satchel.digest_part USING (
+    (SELECT satchel.session_tenant()) IS NULL OR tenant = (SELECT satchel.session_tenant())
+);
+
 -- satchel_sync.merge.decide: held_life is NULL where no row is held.
 CREATE OR REPLACE FUNCTION satchel.verdict(
     held_life bigint, held_hlc bigint, held_origin bytea, held_digest bytea, held_lineage text,
@@ -153,23 +180,145 @@ BEGIN
 END
 $$;
 
--- Whose attempt this is. Every door begins here.
-CREATE OR REPLACE FUNCTION satchel.caller(_attempt text, OUT tenant text, OUT replica_id bytea)
+-- Kind -> the highest change sequence of a tenant. Everything below it is committed too.
+CREATE OR REPLACE FUNCTION satchel.bound(_tenant text) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT jsonb_build_object(@bounds@)
+$$;
+
+-- The tenant of whoever logged in. A superuser needs no grant and is of the default tenant.
+CREATE OR REPLACE FUNCTION satchel.login_tenant() RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+DECLARE
+    me text := session_user::text;
+    found_tenant text;
 BEGIN
-    SELECT l.tenant, r.replica_id INTO tenant, replica_id
+    SELECT tenant INTO found_tenant FROM satchel.login WHERE role_name = me;
+    IF FOUND THEN
+        RETURN found_tenant;
+    END IF;
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = me) THEN
+        RAISE EXCEPTION 'the login % was granted no replica', quote_literal(me)
+            USING ERRCODE = 'SA001';
+    END IF;
+    RETURN 'default';
+END
+$$;
+
+-- Whose attempt this is. Every door begins here.
+CREATE OR REPLACE FUNCTION satchel.caller(
+    _attempt text, OUT tenant text, OUT replica_id bytea, OUT relaying boolean,
+    OUT read_only boolean
+)
+LANGUAGE plpgsql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+DECLARE
+    known_columns text;
+    is_revoked boolean;
+BEGIN
+    SELECT l.tenant, r.replica_id, a.relaying, a.read_only, a.columns, r.revoked_at IS NOT NULL
+    INTO tenant, replica_id, relaying, read_only, known_columns, is_revoked
     FROM satchel.attempt a
     JOIN satchel.replica r ON r.replica_id = a.replica_id
     JOIN satchel.login l ON l.role_name = r.login
-    WHERE a.attempt = _attempt AND r.login = session_user::text AND r.revoked_at IS NULL;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'no open attempt of this login has that id' USING ERRCODE = 'SA001';
+    WHERE a.attempt = _attempt AND coalesce(a.carrier, r.login) = session_user::text
+    ORDER BY r.revoked_at IS NOT NULL, a.started_at DESC LIMIT 1;
+    IF NOT FOUND THEN -- or the warehouse was set back while this sync was running
+        RAISE EXCEPTION 'no open attempt of this login has that id' USING ERRCODE = '55000';
+    END IF;
+    IF is_revoked THEN
+        RAISE EXCEPTION 'this replica is revoked or bound to another login' USING ERRCODE = 'SA001';
+    END IF;
+    -- It knows the columns of before: what moved into a new one, it would neither see nor fill.
+    IF known_columns <> '@columns_mark@' THEN
+        RAISE EXCEPTION 'the warehouse was migrated while this sync was running'
+            USING ERRCODE = '55000';
     END IF;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'the doors need the isolation level read committed'
             USING ERRCODE = 'SA001';
     END IF;
 END
+$$;
+
+-- The same for a door that takes rows: a replica of too old a schema may not open it.
+CREATE OR REPLACE FUNCTION satchel.writer(
+    _attempt text, OUT tenant text, OUT replica_id bytea, OUT relaying boolean,
+    OUT read_only boolean
+)
+LANGUAGE plpgsql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT * INTO tenant, replica_id, relaying, read_only FROM satchel.caller(_attempt);
+    IF read_only THEN
+        RAISE EXCEPTION 'the warehouse takes no rows of so old a schema' USING ERRCODE = 'SA002';
+    END IF;
+END
+$$;
+
+-- satchel_sync.standing.judge: first what the file says, then what the hub knows of it.
+CREATE OR REPLACE FUNCTION satchel.judge(
+    attempt text, last_attempt text, token text, epoch text, cursors jsonb,
+    known_epoch text, known_last_attempt text, attempt_known boolean, link_known boolean,
+    token_known boolean, token_outdated boolean, delivered jsonb, must_reconcile boolean
+) RETURNS text LANGUAGE sql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN known_last_attempt <> '' AND (token_outdated OR (
+            attempt <> known_last_attempt AND (attempt_known OR (
+                last_attempt <> known_last_attempt AND (link_known OR last_attempt = '')))))
+            THEN 'restored'
+        WHEN must_reconcile OR epoch NOT IN ('', known_epoch) THEN 'moved'
+        WHEN (last_attempt <> '' AND NOT link_known) OR (token <> '' AND NOT token_known)
+            OR EXISTS (SELECT FROM jsonb_each_text(cursors) c
+                WHERE c.value::numeric > coalesce((delivered ->> c.key)::numeric, 0))
+            THEN 'rewound'
+        ELSE 'known'
+    END
+$$;
+
+-- Kind -> the higher of two sequences.
+CREATE OR REPLACE FUNCTION satchel.highest(one jsonb, other jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(kind, seq), '{}') FROM (
+        SELECT key AS kind, max(value::bigint) AS seq FROM (
+            SELECT * FROM jsonb_each_text(one) UNION ALL SELECT * FROM jsonb_each_text(other)
+        ) AS all_of_both GROUP BY key
+    ) AS most
+$$;
+
+-- Count change sequences (kind -> sequence) as delivered to a replica, none above what there is.
+CREATE OR REPLACE FUNCTION satchel.deliver(_tenant text, _replica bytea, _seqs jsonb) RETURNS void
+LANGUAGE sql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    UPDATE satchel.replica SET delivered = satchel.highest(delivered, (
+        SELECT coalesce(jsonb_object_agg(s.key, least(s.value::bigint, b.value::bigint)), '{}')
+        FROM jsonb_each_text(_seqs) s JOIN jsonb_each_text(satchel.bound(_tenant)) b USING (key)
+    ))
+    WHERE replica_id = _replica
+$$;
+
+-- Those of `_origins` that are no id in this tenant: no replica's, no predecessor's, not its own.
+CREATE OR REPLACE FUNCTION satchel.foreign_origins(_tenant text, _origins bytea[]) RETURNS bytea[]
+LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(o), '{}') FROM unnest(_origins) AS o
+    -- Sixteen zeros: a row in the lowest version, which nobody wrote (a first use of a space).
+    WHERE o NOT IN ((SELECT id FROM satchel.tenant WHERE name = _tenant), '\x@nobody@')
+        AND NOT EXISTS (SELECT FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
+            WHERE l.tenant = _tenant AND r.replica_id = o)
+        AND NOT EXISTS (SELECT FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
+            WHERE l.tenant = _tenant AND r.predecessors @> ARRAY[o])
+$$;
+
+-- Those of foreign ones that the tenant never took in a reconcile either: a row that it took and
+-- lost comes back from whoever holds it.
+CREATE OR REPLACE FUNCTION satchel.unknown_origins(_tenant text, _foreign bytea[]) RETURNS bytea[]
+LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(o), '{}') FROM unnest(_foreign) AS o
+    WHERE NOT EXISTS (SELECT FROM satchel.relayed WHERE tenant = _tenant AND origin = o)
+$$;
+
+-- A token of one answer, committed with its rows: who names it later has received the answer.
+CREATE OR REPLACE FUNCTION satchel.give_token(_replica bytea, _attempt text) RETURNS text
+LANGUAGE sql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    INSERT INTO satchel.token (token, replica_id, attempt, at)
+    VALUES (satchel.random_hex(16), _replica, _attempt, satchel.now_ms()) RETURNING token
 $$;
 
 -- The table that rows arrive in must be the one push_begin made, not a look-alike of the caller's.
@@ -183,10 +332,4 @@ BEGIN
         RAISE EXCEPTION 'push_end without push_begin' USING ERRCODE = 'SA001';
     END IF;
 END
-$$;
-
--- Kind -> the highest change sequence of a tenant. Everything below it is committed too.
-CREATE OR REPLACE FUNCTION satchel.bound(_tenant text) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
-    SELECT jsonb_build_object(@bounds@)
 $$;

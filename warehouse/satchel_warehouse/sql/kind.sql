@@ -21,22 +21,78 @@ LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
     ), 1, 8) FROM parts
 $$;
 
+-- Whether the content of a row does not fit its version: somebody passed by the triggers.
+CREATE OR REPLACE FUNCTION satchel.is_damaged_@kind@(r satchel.@kind@) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN r.life = 9223372036854775807 THEN num_nonnulls(@names_r@, r.extra) > 0
+        WHEN (r.life >> 16) % 2 = 0 AND num_nonnulls(@names_r@, r.extra) > 0 THEN true
+        WHEN @unfit_extra@ THEN true
+        ELSE satchel.digest_@kind@(r) <> r.digest
+    END
+$$;
+
 -- Count and sum mod 2^64 of a kind's versions by bucket (satchel_sync.digest.sums), and the highest
--- change sequence of each bucket's rows, those left out of count and sum included.
+-- change sequence. Hashing every row takes seconds, so the sums of each 2048 change sequences are
+-- kept. A row that changes leaves its place for a higher one, so what lies in a range can only
+-- become less, but for the range of the newest: as long as rows, highest and sum of a range's
+-- sequences are those of before, so are its versions. One statement, so one snapshot.
 CREATE OR REPLACE FUNCTION satchel.buckets_@kind@(_tenant text, _without text[])
 RETURNS TABLE (bucket integer, rows bigint, total numeric, seq bigint)
-LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
-    SELECT bucket, count(*) FILTER (WHERE counted),
-        coalesce(sum(('x' || encode(substr(sha256(name || version), 1, 8), 'hex'))::bit(64)::bigint)
-            FILTER (WHERE counted), 0), max(change_seq)
-    FROM (
-        SELECT get_byte(sha256(name), 0) AS bucket, name, version, counted, change_seq FROM (
+LANGUAGE sql VOLATILE SET search_path = satchel, pg_catalog, pg_temp
+SET jit = off SET enable_seqscan = off AS $$
+    WITH live AS MATERIALIZED (
+        SELECT part, held, highest, checksum
+        FROM (SELECT min(change_seq) AS low, max(change_seq) AS high
+              FROM satchel.@kind@ WHERE tenant = _tenant) AS span,
+            generate_series(low >> 11, high >> 11) AS part,
+            LATERAL (SELECT count(*) AS held, max(change_seq) AS highest,
+                         sum(change_seq) AS checksum
+                     FROM satchel.@kind@ WHERE tenant = _tenant
+                         AND change_seq >= part << 11 AND change_seq < (part + 1) << 11) AS counted
+        WHERE held > 0
+    ), kept AS MATERIALIZED (
+        SELECT d.part, d.buckets, d.counts, d.totals
+        FROM satchel.digest_part d JOIN live l USING (part, held, highest, checksum)
+        WHERE d.tenant = _tenant AND d.kind = '@kind@'
+    ), named AS (
+        SELECT l.part, n.name, n.version
+        FROM (SELECT part FROM live EXCEPT SELECT part FROM kept) AS l, LATERAL (
             SELECT '@frame@'::bytea || satchel.framed(convert_to(@key@, 'UTF8')) AS name,
-                satchel.packed(life, hlc, origin, digest) AS version,
-                @key@ <> ALL (_without) AS counted, change_seq
-            FROM satchel.@kind@ WHERE tenant = _tenant OFFSET 0
-        ) AS named
-    ) AS hashed GROUP BY bucket
+                satchel.packed(life, hlc, origin, digest) AS version
+            FROM satchel.@kind@ WHERE tenant = _tenant
+                AND change_seq >= l.part << 11 AND change_seq < (l.part + 1) << 11 OFFSET 0
+        ) AS n
+    ), hashed AS MATERIALIZED (
+        SELECT part, get_byte(sha256(name), 0) AS bucket, count(*) AS rows,
+            sum(satchel.summand(name, version)) AS total
+        FROM named GROUP BY 1, 2
+    ), renewed AS (
+        INSERT INTO satchel.digest_part AS d
+            (tenant, kind, part, held, highest, checksum, buckets, counts, totals)
+        SELECT _tenant, '@kind@', l.part, l.held, l.highest, l.checksum,
+            array_agg(h.bucket), array_agg(h.rows), array_agg(h.total)
+        FROM live l JOIN hashed h USING (part)
+        GROUP BY l.part, l.held, l.highest, l.checksum ORDER BY l.part
+        ON CONFLICT (tenant, kind, part) DO UPDATE SET held = excluded.held,
+            highest = excluded.highest, checksum = excluded.checksum, buckets = excluded.buckets,
+            counts = excluded.counts, totals = excluded.totals
+    ), gone AS (
+        DELETE FROM satchel.digest_part d WHERE d.tenant = _tenant AND d.kind = '@kind@'
+            AND d.part NOT IN (SELECT part FROM live)
+    ), left_out AS (
+        SELECT '@frame@'::bytea || satchel.framed(convert_to(@key@, 'UTF8')) AS name,
+            satchel.packed(life, hlc, origin, digest) AS version
+        FROM satchel.@kind@ WHERE tenant = _tenant AND @key@ = ANY (_without) OFFSET 0
+    ), summed AS (
+        SELECT h.bucket, h.rows, h.total FROM hashed h
+        UNION ALL
+        SELECT u.* FROM kept, unnest(kept.buckets, kept.counts, kept.totals) AS u
+        UNION ALL
+        SELECT get_byte(sha256(name), 0), -1, -satchel.summand(name, version) FROM left_out
+    )
+    SELECT s.bucket, sum(s.rows)::bigint, sum(s.total), (SELECT max(highest) FROM live)
+    FROM summed s GROUP BY s.bucket
 $$;
 
 -- Stamps what anybody's SQL writes, as a replica's triggers do: a DELETE leaves a tombstone, and
@@ -72,6 +128,10 @@ BEGIN
             refused USING ERRCODE = 'SA004';
     END IF;
     PERFORM satchel.lock_tenant(NEW.tenant);
+    IF @about_forgotten_new@ THEN
+        RAISE EXCEPTION '@kind@ % is about something that was forgotten',
+            quote_literal(left(NEW.@key@, 80)) USING ERRCODE = 'SA004';
+    END IF;
     IF TG_OP = 'INSERT' THEN
         NEW.life := 65536;
         NEW.lineage := '';
@@ -94,8 +154,9 @@ BEGIN
             OLD.lineage, satchel.hex(OLD.life, OLD.hlc, OLD.origin, OLD.digest));
         NEW.hlc := satchel.next_hlc(OLD.hlc);
     END IF;
-    SELECT hub_id, hub_id, schema, satchel.now_ms()
-    INTO NEW.origin, NEW.pushed_by, NEW.schema_ver, NEW.received_at FROM satchel.hub;
+    SELECT t.id, t.id, h.schema, satchel.now_ms()
+    INTO NEW.origin, NEW.pushed_by, NEW.schema_ver, NEW.received_at
+    FROM satchel.hub h, satchel.tenant t WHERE t.name = NEW.tenant;
     NEW.digest := satchel.digest_@kind@(NEW);
     NEW.change_seq := satchel.next_change_seq(NEW.tenant);
     RETURN NEW;
