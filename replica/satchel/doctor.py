@@ -118,6 +118,7 @@ def _inside(replica: Replica) -> Iterator[Check]:
     )
     yield _queues(counts)
     yield _syncs(replica)
+    yield _forgotten(replica)
     yield _vectors(replica.store.home, replica.store.replica_id)
 
 
@@ -245,6 +246,20 @@ def _warehouse(settings: Settings) -> list[Check]:
         ]
     found = f"{masked(settings.warehouse_dsn)} answers"
     return [Check(name="warehouse", ok="ok", found=found), _clock(offset_ms)]
+
+
+def _forgotten(replica: Replica) -> Check:
+    from satchel.store import wiping
+
+    with replica.store.read() as db:
+        owed = wiping.owed(db)
+    return Check(
+        name="forgotten",
+        ok="warn" if owed else "ok",
+        found=f"{len(owed)} forgotten rows may have left traces in files" if owed else "no traces",
+        why="the program that forgot them was stopped, or a reader kept the log" if owed else "",
+        fix="`satchel sync`, or `satchel memory forget ID` once more" if owed else "",
+    )
 
 
 def _syncs(replica: Replica) -> Check:

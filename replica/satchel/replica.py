@@ -101,7 +101,7 @@ class Replica:
         """The vectors of this home, for nearest rows and exact cosines."""
         from satchel.vectors.index import VectorIndex
 
-        return VectorIndex(self.store.home, self.store.replica_id, self.ranking)
+        return VectorIndex(self.store.home, self.ranking)
 
     @cached_property
     def activity(self) -> Activity:

@@ -294,3 +294,13 @@ def test_a_first_use_never_opens_a_space_that_another_machine_closed(fleet: Flee
     for machine in (a, b):
         assert machine.sql("SELECT members FROM space") == [('["ann"]',)]
     assert fleet.journal() == []
+
+
+def test_the_lowest_version_that_nobody_wrote_is_no_stranger(fleet: Fleet) -> None:
+    """A first use of a space, on a hub that was asked for no reconcile."""
+    a, b = fleet.pair()
+    fleet.quiet()
+    for machine in (a, b):
+        write(machine.replica, f"of {machine.store.replica_id.hex()}", space="library")
+        assert machine.sync()["exit"] == 0
+    fleet.quiet()

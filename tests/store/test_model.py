@@ -15,7 +15,7 @@ from satchel.store import rows
 from satchel.store.connection import Store
 from satchel.store.endpoint import SqliteReplica
 from satchel_sync.changes import PushAnswer
-from satchel_sync.memory_replica import MemoryReplica
+from satchel_sync.in_memory.replica import MemoryReplica
 from satchel_sync.stamp import next_generation
 from satchel_sync.tables import TASK
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,10 @@ from machine import (
     write,
 )
 
-from satchel.store import attempts
+from satchel.store import attempts, rows
 from satchel.store.connection import Store
 from satchel.store.endpoint import SqliteReplica
-from satchel_sync.changes import Row
+from satchel_sync.changes import PushAnswer, Reconciling, Row, Standing
 from satchel_sync.clock import pack
 from satchel_sync.digest import row_digest
 from satchel_sync.errors import NeedsReconcile
@@ -36,6 +37,7 @@ from satchel_sync.tables import (
     TABLES,
     TASK,
     Memory,
+    Space,
     Table,
     Task,
 )
@@ -86,47 +88,114 @@ def test_requeued_rows_travel_again_but_local_ones_never(
     assert queued(store) == ["m2"]
 
 
-def test_an_attempt_keeps_its_id_until_it_is_closed(
-    store: Store, replica: SqliteReplica, clock: Clock
-) -> None:
+def test_hello_names_all_that_a_hub_judges_by(store: Store, replica: SqliteReplica) -> None:
     hello = replica.hello()
     assert hello.replica_id == store.replica_id
     assert (hello.protocol, hello.schema, hello.hub_id) == (PROTOCOL, SCHEMA, None)
     assert hello.columns["task"]["status"] == "t"
     assert set(hello.columns) == {table.name for table in TABLES}
-    assert SqliteReplica(store).hello().attempt == hello.attempt
+    assert (hello.epoch, hello.last_attempt, hello.token, hello.reconcile) == ("", "", "", "")
+    replica.welcome(replace(welcome(), epoch="e1"))
+    write(store, Memory(id="m1"))
+    sent = send(replica)
+    replica.settle(MEMORY, sent, PushAnswer(("m1",), token="t1", now_ms=NOON_MS), 0)
+    replica.apply(TASK, [], 7)
+    second = SqliteReplica(store).hello()
+    assert (second.hub_id, second.epoch) == (HUB, "e1")
+    assert (second.last_attempt, second.token) == (hello.attempt, "t1")
+    assert second.cursors == {"task": 7}
+
+
+def test_an_attempt_keeps_its_id_until_it_is_answered(store: Store, replica: SqliteReplica) -> None:
+    attempt = replica.hello().attempt
+    replica.record({"error": "no answer"})
+    assert SqliteReplica(store).hello().attempt == attempt
+    replica.welcome(welcome())
     replica.record({"ok": True})
-    assert replica.hello().attempt != hello.attempt
+    assert replica.hello().attempt != attempt
+
+
+def test_every_report_is_kept_for_90_days(
+    store: Store, replica: SqliteReplica, clock: Clock
+) -> None:
+    attempt = replica.hello().attempt
+    for number in range(3):
+        replica.record({"number": number})
+    with store.read() as db:
+        found = attempts.reports(db)
+    assert [(one["number"], one["attempt"]) for one in found] == [(n, attempt) for n in (2, 1, 0)]
     clock.ms += 91 * 24 * 3_600_000
-    replica.record({"ok": False})
+    replica.record({"number": 3})
     with store.read() as db:
         (kept,) = attempts.reports(db)
-    assert (kept["ok"], kept["at_ms"]) == (False, clock.ms)
+    assert (kept["number"], kept["at_ms"]) == (3, clock.ms)
 
 
 def test_another_hub_is_met_only_when_it_is_adopted(store: Store, replica: SqliteReplica) -> None:
-    replica.welcome(welcome(memory=5))
-    replica.welcome(welcome(memory=5))
+    for _ in range(2):
+        replica.hello()
+        replica.welcome(welcome(memory=5))
     write(store, Memory(id="m1"), Memory(id="secret", local=1))
     accept(replica, send(replica))
     replica.apply(MEMORY, [remote("m2", content="pulled")], 5)
+    before = replica.hello()
     with pytest.raises(NeedsReconcile, match=HUB.hex()):
         replica.welcome(welcome(OTHER))
-    assert replica.hello().hub_id == HUB
+    assert replica.hello() == before
     adopting = SqliteReplica(store, adopt=True)
+    hello = adopting.hello()
+    assert (hello.hub_id, hello.last_attempt, hello.token, hello.cursors) == (None, "", "", {})
+    assert (hello.reconcile, hello.predecessors) == ("adopted", (before.replica_id,))
+    assert adopting.hello() == hello, "once"
     adopting.welcome(welcome(OTHER, memory=1))
-    assert adopting.hello().hub_id is None
-    assert replica.hello().hub_id == OTHER
-    assert adopting.cursor(MEMORY) == 0
-    assert queued(store) == ["m1", "m2"]
+    assert (replica.hello().hub_id, replica.due()) == (OTHER, "adopted")
+    assert (replica.cursor(MEMORY), queued(store)) == (0, [])
 
 
-def test_a_hub_that_was_set_back_is_pulled_anew(replica: SqliteReplica) -> None:
-    replica.welcome(welcome(memory=5, task=5))
+def test_a_file_with_rows_of_others_and_no_hub_is_not_joined_silently(
+    store: Store, replica: SqliteReplica
+) -> None:
+    write(store, Memory(id="m1"))
+    with store.write() as db:
+        rows.insert_lowest(db, Space(name="board"))
+    replica.hello()
+    replica.apply(MEMORY, [remote("m2", content="from where?")], 5)
+    with pytest.raises(NeedsReconcile, match="memory"):
+        replica.hello()
+    assert SqliteReplica(store, adopt=True).hello().reconcile == "adopted"
+
+
+@pytest.mark.parametrize("standing", [Standing.REWOUND, Standing.MOVED])
+def test_what_is_due_stays_until_it_is_done(
+    store: Store, replica: SqliteReplica, standing: Standing
+) -> None:
+    replica.hello()
+    replica.welcome(replace(welcome(memory=5), epoch="e1"))
     replica.apply(MEMORY, [], 5)
-    replica.apply(TASK, [], 5)
-    replica.welcome(welcome(memory=4, task=9))
-    assert (replica.cursor(MEMORY), replica.cursor(TASK)) == (0, 5)
+    replica.apply(TASK, [], 3)
+    replica.hello()
+    replica.welcome(replace(welcome(), epoch="e2", standing=standing))
+    replica.hello()
+    replica.welcome(replace(welcome(), epoch="e3"))
+    hello = SqliteReplica(store).hello()
+    assert (hello.reconcile, hello.epoch) == (standing.value, "e1")
+    replica.reconciled(Reconciling("e3", {"memory": 2}))
+    hello = replica.hello()
+    assert (hello.reconcile, hello.epoch, hello.cursors) == ("", "e3", {"memory": 2})
+
+
+def test_a_new_id_names_the_one_of_before(store: Store, replica: SqliteReplica) -> None:
+    first = replica.hello()
+    replica.welcome(welcome())
+    second = replica.hello()
+    replica.succeed("restored")
+    third = replica.hello()
+    assert third.predecessors == (first.replica_id,)
+    assert third.replica_id == store.replica_id != first.replica_id
+    assert (third.last_attempt, third.hub_id) == (first.attempt, HUB)
+    assert third.attempt not in (first.attempt, second.attempt)
+    write(store, Memory(id="m1"))
+    assert send(replica)[0].stamp.origin == third.replica_id
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -9,7 +9,8 @@ import pytest
 from fix_memory import NOON_MS, StillClock, opened, seen_as
 
 from satchel.errors import AmbiguousId, NotFound, Refused
-from satchel.memory import change
+from satchel.memory import change, messages
+from satchel.memory.deleted import old_columns
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel.store import journal, outbox, rows
@@ -26,13 +27,22 @@ def replica(tmp_path: Path) -> Iterator[Replica]:
         yield opened_replica
 
 
-def lose(replica: Replica, key: str, text: str, *, digest: bytes = b"lostlost") -> str:
-    """A version of a memory with another text in the journal; returns that version."""
+def lose(
+    replica: Replica, key: str, text: str, *, digest: bytes = b"lostlost", like: str = ""
+) -> str:
+    """A version of a memory with another text in the journal; returns that version.
+
+    `like`: of a deleted memory, with the columns that it had.
+    """
     with replica.store.write() as db:
         held = outbox.row(db, MEMORY, key)
         assert held is not None
         values = list(held.values)
-        if held.stamp.dead:
+        if like:
+            old = old_columns(db, "memory", like)
+            assert old is not None
+            values = [*(old.get(name) for name in MEMORY.names), None]
+        elif held.stamp.dead:
             values[MEMORY.names.index("scope")] = "org"
         values[MEMORY.names.index("content")] = text
         values[MEMORY.names.index("content_hash")] = content_hash(text)
@@ -151,3 +161,16 @@ def test_extra_columns_come_back_too(replica: Replica) -> None:
         now = outbox.row(db, MEMORY, key)
         assert now is not None
         assert now.values[-1] == extra
+
+
+def test_who_may_only_read_a_deleted_row_does_not_bring_it_back(replica: Replica) -> None:
+    ada, bob = seen_as(replica, "ada"), seen_as(replica, "bob")
+    key = write(ada, "held", scope="agent").id
+    messages.send(ada, "bob", "look", context_ids=[key])
+    change.delete(ada, key, confirm=True)
+    version = lose(replica, key, "lost", like=key)
+    with pytest.raises((NotFound, Refused)):
+        conflicts.restore(bob, version)
+    with replica.store.read() as db:
+        assert rows.get(db, MEMORY, key) is None
+    assert conflicts.restore(ada, version)["outcome"] == "restored"

@@ -43,6 +43,11 @@ def test_three_attempts_in_a_row_are_stuck(exits: tuple[int, ...], attempts: int
         ({"reconcile_due": "set back"}, "set back"),
         ({"failed": {"task": "unknown there"}}, "task: unknown there"),
         ({"digest": "different"}, "the two sides are different"),
+        (
+            {"digest": "equal", "damaged": {"task": ["t"]}},
+            "content does not fit its version: task",
+        ),
+        ({"access": "read_only"}, "this satchel is too old to send anything to the warehouse"),
     ],
 )
 def test_the_reason_is_that_of_the_latest_attempt(said: dict[str, Any], why: str) -> None:

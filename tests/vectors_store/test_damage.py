@@ -40,7 +40,7 @@ def ask_all(world: World, index: VectorIndex | None = None) -> None:
 
 def other(world: World) -> VectorIndex:
     """As another process would open the files."""
-    return VectorIndex(world.home, world.replica.store.replica_id, world.replica.ranking)
+    return VectorIndex(world.home, world.replica.ranking)
 
 
 def places(world: World) -> list[Place]:

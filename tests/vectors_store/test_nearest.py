@@ -28,10 +28,7 @@ STEPS = 60
 def test_nearest_equals_brute_force(engine: str, seed: int) -> None:
     with tempfile.TemporaryDirectory() as home:
         world = World(Path(home), seed, engine)
-        others = [
-            VectorIndex(world.home, world.replica.store.replica_id, world.replica.ranking)
-            for _ in range(2)
-        ]
+        others = [VectorIndex(world.home, world.replica.ranking) for _ in range(2)]
         try:
             for _ in range(STEPS):
                 world.step()

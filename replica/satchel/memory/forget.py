@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound
+from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound, Refused, StoreBusy
 from satchel.memory import text
 from satchel.memory.deleted import find_deleted
 from satchel.memory.limits import IDS_MAX
-from satchel.memory.lookup import find_to_change
+from satchel.memory.lookup import find_to_change, matches
 from satchel.memory.moments import iso
 from satchel.memory.quoting import quoting
 from satchel.store import attempts, scrubbing, wiping
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from satchel.replica import Replica
 
+LINKED_MAX = 100
+"""Rows that `linked` may add; there is no way back."""
 CERTIFICATE = "satchel-erasure-1"
 """Format of a certificate: what its keys mean does not change under this name."""
 
@@ -35,8 +37,9 @@ def forget(
 
     Answers with `linked`, the ids of rows that repeat one of the texts or name one of the memories
     (with `linked=True` they are scrubbed too), and with the `certificate`: ids and digests only,
-    not signed yet. All ids or none. Raises ConfirmationNeeded, InvalidInput, NotFound, AmbiguousId,
-    Refused.
+    not signed yet. `wiped` is false in it where a process that reads for long keeps old pages in
+    the log; the next sync wipes them. All ids or none. Raises ConfirmationNeeded, InvalidInput,
+    NotFound, AmbiguousId, Refused.
     """
     if confirm is not True:
         raise ConfirmationNeeded(
@@ -48,11 +51,21 @@ def forget(
     with replica.store.write(replica.actor) as db:
         keys = list(dict.fromkeys(_to_forget(db, replica, given) for given in wanted))
         others = quoting(db, replica.caller, keys)
+        if linked and len(others) > LINKED_MAX:
+            raise Refused(
+                f"{len(others)} rows repeat these texts: so many are not forgotten by one word",
+                hint="leave out `linked`, look at the answer, and forget what is meant by its ids",
+                field="linked",
+            )
         doomed = [*(("memory", key) for key in keys), *(others if linked else ())]
         erased = scrubbing.about(db, doomed)
         scrubbing.scrub(db, doomed, replica.now_ms())
         hub_id = attempts.hub_id(db)
-    backups = wiping.wipe(replica.store)
+    replica.activity.wait()  # a search of a moment ago may still be writing down its query
+    try:
+        wiped = wiping.wipe(replica.store, compact_bytes_max=wiping.COMPACT_ASKED_BYTES_MAX)
+    except StoreBusy:  # the rows are scrubbed for good, so the answer must not be lost
+        wiped = False
     return {
         "certificate": {
             "format": CERTIFICATE,
@@ -61,7 +74,8 @@ def forget(
             "hub_id": hub_id.hex() if hub_id else None,
             "actor": replica.actor,
             "rows": [{"kind": kind, "key": key, "digest": was.hex()} for kind, key, was in erased],
-            "backups": backups,
+            "wiped": wiped,
+            "backups": wiping.backups(replica.store.home),
             "signature": None,
         },
         "linked": [key for _, key in others],
@@ -69,8 +83,15 @@ def forget(
 
 
 def _to_forget(db: Connection, replica: Replica, given: str) -> str:
-    """The full key of a memory that the caller may change, living or deleted."""
+    """The full key of a memory that the caller may change, living or deleted.
+
+    For the operator also of one that is forgotten already: what was left undone then is done now.
+    """
     try:
         return str(find_to_change(db, replica.caller, Memory, given).id)
     except NotFound:
+        if replica.caller.sees_all:
+            forgotten = matches(db, "memory", given, scrubbing.FORGOTTEN, {})
+            if len(forgotten) == 1:
+                return forgotten[0]
         return find_deleted(db, replica.caller, "memory", given, "write")[0]

@@ -72,9 +72,14 @@ def _subject(db: Connection, replica: Replica, kind: str, given: str) -> tuple[s
 
 
 def _item(kind: str, entry: History) -> dict[str, Any]:
-    changes = _object(entry.changes)
+    # The ends of an edge stand in each entry, changed or not.
+    changes = {name: pair for name, pair in _object(entry.changes).items() if _differs(pair)}
     event = "supersede" if kind == "memory" and _is_supersession(changes) else entry.event
     return {"event": event, "at": entry.at, "actor": entry.actor, "changes": changes}
+
+
+def _differs(pair: Any) -> bool:
+    return not (isinstance(pair, list) and len(pair) == 2 and pair[0] == pair[1])
 
 
 def _is_supersession(changes: dict[str, Any]) -> bool:

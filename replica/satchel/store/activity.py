@@ -100,6 +100,11 @@ class Activity:
         except RuntimeError:  # no more threads are to be had: then now
             self._keep_and_release(*trace)
 
+    def wait(self) -> None:
+        """Return when every trace that was to be left soon is left."""
+        with self._lock:
+            pass
+
     def _keep_and_release(self, *trace: Any) -> None:
         try:
             self._kept(*trace)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import apsw
 
-from satchel.store import journal, outbox, quarantine
+from satchel.store import (
+    bulk,
+    identity,
+    journal,
+    outbox,
+    quarantine,
+    scrubbing,
+    succession,
+    wiping,
+)
 from satchel.store.codec import upsert
 from satchel.store.seal import hash_texts
 from satchel_sync import merge, restamp, validity
@@ -40,17 +49,23 @@ class Plan:
 
 
 def apply(
-    db: apsw.Connection, table: Table, rows: Sequence[Row], cursor: int | None, now_ms: int
+    db: apsw.Connection,
+    table: Table,
+    rows: Sequence[Row],
+    cursor: int | None,
+    now_ms: int,
+    path: str = "pull",
 ) -> Applied:
     """Store what wins, whole, and move the cursor; inside a write transaction, all sealed."""
-    rows = merge.newest(rows)
-    me = bytes(db.execute("SELECT replica_id FROM control").get)
+    rows = scrubbing.about_forgotten(db, table, merge.newest(rows))
+    ours = (identity.load(db), *succession.predecessors(db))
     local = _withheld(db, table, [row.key for row in rows])
     free = [row for row in rows if row.key not in local]
-    plan = _decide(free, _held(db, table, [row.key for row in free]), me, now_ms)
-    conflicts = _journal(db, table, plan, now_ms)
+    held = _held(db, table, [row.key for row in free])
+    plan = _decide(free, held, ours, now_ms)
+    conflicts = _journal(db, table, plan, now_ms, path)
     db.execute("UPDATE control SET applying = 1")
-    upsert(db, table, plan.winners.values())
+    _store(db, table, plan.winners, held)
     db.execute("UPDATE control SET applying = 0")
     outbox.mark_sent(db, table, rows)
     outbox.drop(db, table, (*plan.replaced, *plan.at_hub))
@@ -86,6 +101,19 @@ def _held(db: apsw.Connection, table: Table, keys: Sequence[str]) -> dict[str, H
     }
 
 
+def _store(
+    db: apsw.Connection, table: Table, winners: Mapping[str, Row], held: Mapping[str, Held]
+) -> None:
+    """Store rows whole, version and all; many that are new at once where there are so many."""
+    new = [row for key, row in winners.items() if key not in held]
+    if not bulk.fits(db, table, new):
+        upsert(db, table, winners.values())
+        return
+    bulk.insert(db, table, new)
+    if len(new) < len(winners):
+        upsert(db, table, (row for key, row in winners.items() if key in held))
+
+
 def _withheld(db: apsw.Connection, table: Table, keys: Sequence[str]) -> frozenset[str]:
     """Which of these keys are local here: such a row neither leaves nor is replaced."""
     found = db.execute(
@@ -95,18 +123,21 @@ def _withheld(db: apsw.Connection, table: Table, keys: Sequence[str]) -> frozens
     return frozenset(str(key) for (key,) in found)
 
 
-def _decide(rows: Sequence[Row], held: dict[str, Held], me: bytes, now_ms: int) -> Plan:
-    """What wins. A damaged version that wins is mended here, and so travels back to the hub."""
+def _decide(rows: Sequence[Row], held: dict[str, Held], ours: Sequence[bytes], now_ms: int) -> Plan:
+    """What wins. A damaged version that wins is mended here, and so travels back to the hub.
+
+    `ours` are the ids of this file, its present one first.
+    """
     plan = Plan()
     for row in rows:
-        _decide_one(plan, row, held.get(row.key), me)
+        _decide_one(plan, row, held.get(row.key), ours)
         if row.key in plan.winners and not validity.whole(plan.winners[row.key]):
-            plan.winners[row.key] = restamp.mended(plan.winners[row.key], me, now_ms)
+            plan.winners[row.key] = restamp.mended(plan.winners[row.key], ours[0], now_ms)
             plan.newer_here.append(row.key)
     return plan
 
 
-def _decide_one(plan: Plan, row: Row, mine: Held | None, me: bytes) -> None:
+def _decide_one(plan: Plan, row: Row, mine: Held | None, ours: Sequence[bytes]) -> None:
     if mine is None:
         plan.winners[row.key] = row
         return
@@ -115,32 +146,33 @@ def _decide_one(plan: Plan, row: Row, mine: Held | None, me: bytes) -> None:
         plan.winners[row.key] = row
         plan.replaced.append(row.key)
         unsent = mine.queued or mine.quarantined
-        own = unsent or mine.version.stamp.origin == me
+        own = unsent or mine.version.stamp.origin in ours
         if own and merge.lost_here(verdict, row.lineage, unsent):
             plan.losers.append((row.key, row.stamp))
     elif verdict is Verdict.SAME:
         plan.at_hub.append(row.key)
     elif verdict is Verdict.KEEP_BEATEN:
-        plan.winners[row.key] = restamp.lifted(row, mine.version, me)
+        plan.winners[row.key] = restamp.lifted(row, mine.version, ours[0])
         plan.newer_here.append(row.key)
     elif not (mine.queued or mine.quarantined):
         plan.newer_here.append(row.key)
 
 
-def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> int:
+def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int, path: str) -> int:
     """Keep edits of this machine that lose to a version which had not seen them."""
     kept = 0
     for key, winner in plan.losers:
         mine = outbox.row(db, table, key)
         if mine and merge.journaled(table, mine.values, plan.winners[key].values):
-            kept += journal.add(db, Loser(table.name, mine, winner, "pull", now_ms))
+            kept += journal.add(db, Loser(table.name, mine, winner, path, now_ms))
     return kept
 
 
 def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> None:
     """Hash new texts, queue vectors that are wanted, forget the journal of what was scrubbed."""
     scrubbed = [key for key, row in plan.winners.items() if row.stamp == SCRUBBED]
-    journal.scrub(db, table.name, scrubbed)
+    wiping.owe(db, set(scrubbed).intersection(plan.replaced))
+    scrubbing.scrub(db, ((table.name, key) for key in scrubbed))
     if table is MEMORY:
         hash_texts(db)
         db.execute(

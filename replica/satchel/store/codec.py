@@ -12,7 +12,8 @@ import apsw
 from satchel.store.sql import row_columns
 from satchel_sync.row import Row
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import Table, Value
+from satchel_sync.tables import EXTRA, Table, Value
+from satchel_sync.unknown import folded
 
 
 def row_of(found: Sequence[Any]) -> Row:
@@ -56,15 +57,21 @@ def _upsert(table: Table) -> tuple[str, str, str, str]:
     )
 
 
-def pack_values(values: Iterable[Value]) -> str:
-    """A row's values as JSON text, every one exactly; bytes as {"blob": hex}."""
-    packed = [{"blob": value.hex()} if isinstance(value, bytes) else value for value in values]
+def pack_values(table: Table, values: Sequence[Value]) -> str:
+    """A row's values as JSON text {column: value}, every one exactly; bytes as {"blob": hex}."""
+    packed = {
+        name: {"blob": value.hex()} if isinstance(value, bytes) else value
+        for name, value in zip((*table.names, EXTRA), values, strict=True)
+        if value is not None
+    }
     return json.dumps(packed, ensure_ascii=False, separators=(",", ":"))
 
 
-def unpack_values(text: str) -> tuple[Value, ...]:
-    """Inverse of `pack_values`."""
-    return tuple(
-        bytes.fromhex(value["blob"]) if isinstance(value, dict) else value
-        for value in json.loads(text)
+def unpack_values(table: Table, text: str) -> tuple[Value, ...]:
+    """Inverse of `pack_values`, also of what a program with fewer columns packed."""
+    found = json.loads(text)
+    values = (found.get(name) for name in (*table.names, EXTRA))
+    return folded(
+        table,
+        [bytes.fromhex(value["blob"]) if isinstance(value, dict) else value for value in values],
     )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import apsw
 
-from satchel.errors import SatchelError, StoreBusy, StoreUnusable
-from satchel.store import current, identity
+from satchel.errors import SatchelError, StoreBusy, StoreNewer, StoreUnusable
+from satchel.store import current, fingerprint, identity
 from satchel_crypto import random_bytes
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Store:
         self.path = path
         self.home = path.parent
         self.replica_id = b""
+        self._place = (0, 0)
+        self._schema = 0
         self._durability = durability
         self._busy_timeout_ms = busy_timeout_ms
         self._clock = clock
@@ -74,9 +76,8 @@ class Store:
         """
         store = Store(path, durability, busy_timeout_ms, clock)
         try:
-            _make_file(path)
-            db = store._db()
-            store.replica_id = identity.load(db)
+            store._place = _make_file(path)
+            store._recognise(store._db())
         except BaseException:
             store.close()
             raise
@@ -108,6 +109,7 @@ class Store:
             yield db
             return
         with _translated(self.path):
+            self._require_same_file()
             self._until_free(db, "BEGIN")
             try:
                 yield db
@@ -135,6 +137,7 @@ class Store:
         with _translated(self.path):
             self._until_free(db, "BEGIN IMMEDIATE")
             try:
+                self._still_ours(db)
                 db.execute(
                     "UPDATE control SET actor = ?, wall_ms = ?", (actor, self._clock.now_ms())
                 )
@@ -145,6 +148,7 @@ class Store:
                 if db.total_changes() == untouched:
                     return
                 db.execute("UPDATE control SET actor = NULL, wall_ms = NULL, applying = 0")
+                self._require_same_file()
                 self._until_free(db, "COMMIT")
             finally:
                 if _in_transaction(db):
@@ -160,6 +164,31 @@ class Store:
             with self.write():
                 pass
 
+    def compact(self) -> None:
+        """Write the whole file anew, without what lies between its rows. Not in a transaction.
+
+        Raises StoreBusy where another process writes for longer than the busy timeout.
+        """
+        with _translated(self.path):
+            self._until_free(self._db(), "VACUUM")
+
+    def cut_log(self) -> None:
+        """Move what the write-ahead log holds into the file, and leave the log empty.
+
+        Raises StoreBusy where a reader of another process needs the log for longer than the busy
+        timeout. Not inside a transaction.
+        """
+        db, deadline = self._db(), self._deadline()
+        while True:
+            with _translated(self.path):
+                ((busy, _, _),) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if not busy:
+                return
+            # Another checkpoint, as any commit may begin one, is BUSY without asking the handler.
+            if time.monotonic() > deadline:
+                raise _busy(self.path)
+            time.sleep(_jitter_s())
+
     def _db(self) -> apsw.Connection:
         """This thread's connection, opened and prepared on first use."""
         db: apsw.Connection | None = getattr(self._local, "db", None)
@@ -169,6 +198,33 @@ class Store:
             self._local.db = db
         return db
 
+    def _still_ours(self, db: apsw.Connection) -> None:
+        """Raise StoreNewer when a newer program has migrated the file since it was opened here.
+
+        StoreUnusable when another file has taken its place.
+        """
+        self._require_same_file()
+        if db.execute("PRAGMA user_version").get != self._schema:
+            raise StoreNewer(
+                f"{self.path} was migrated by a newer satchel while this program had it open",
+                hint="upgrade satchel in this program and start it again",
+            )
+
+    def _require_same_file(self) -> None:
+        """Raise StoreUnusable when the path leads to another file than the one that is open here.
+
+        SQLite would go on in the file that was moved or deleted, and what it writes would be lost.
+        """
+        try:
+            found = self.path.stat()
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._place:
+            raise StoreUnusable(
+                f"{self.path} was replaced, moved or deleted while this program had it open",
+                hint="start this program again; nothing was written into the old file just now",
+            )
+
     def _connect(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         with self._lock:
@@ -177,6 +233,7 @@ class Store:
         # Plans do not depend on the values bound, so no statement is compiled again for new ones.
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         self._prepare(db)
+        self._schema = db.execute("PRAGMA user_version").get
         return db
 
     def _prepare(self, db: apsw.Connection) -> None:
@@ -199,6 +256,24 @@ class Store:
                     raise _busy(self.path) from error
                 time.sleep(_jitter_s())
 
+    def _recognise(self, db: apsw.Connection) -> None:
+        """Learn the file's id; a copy of another file takes an id of its own before it writes."""
+        with _translated(self.path):
+            self.replica_id, kept = identity.known(db)
+            mine = fingerprint.of(self.path)
+            if kept is not None and mine in kept.split():
+                return
+            from satchel.store import succession  # next to no command needs it
+
+            self._until_free(db, "BEGIN IMMEDIATE")
+            try:
+                succession.recognise(db, mine)
+                self.replica_id = identity.load(db)
+                self._until_free(db, "COMMIT")
+            finally:
+                if _in_transaction(db):
+                    db.execute("ROLLBACK")
+
     def _settle(self, db: apsw.Connection) -> None:
         _use_wal(db, self.path)
         for pragma in (
@@ -206,6 +281,7 @@ class Store:
             f"cache_size = -{CACHE_KIB}",
             "temp_store = MEMORY",
             "recursive_triggers = 0",
+            "secure_delete = ON",
         ):
             db.execute(f"PRAGMA {pragma}")
 
@@ -234,20 +310,31 @@ class Store:
                 time.sleep(_jitter_s())
 
 
-def _make_file(path: Path) -> None:
-    """The home (0700) and an empty file in it, unless they are there; the file is made 0600."""
+def _make_file(path: Path) -> tuple[int, int]:
+    """The home (0700) and an empty file in it, unless they are there; the file is made 0600.
+
+    Returns its device and number. A file with a second name is refused: SQLite keeps its log beside
+    the name, so two programs that open it by two names write over each other.
+    """
     try:
         missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        found = path.stat()
+        if stat.S_IMODE(found.st_mode) & 0o077:
             path.chmod(0o600)
     except OSError as error:
         raise StoreUnusable(
             f"the replica {path} cannot be made or opened: {error.strerror}",
             hint="choose a home that this user may write, with --home or SATCHEL_HOME",
         ) from error
+    if found.st_nlink > 1:
+        raise StoreUnusable(
+            f"the replica {path} has a second name (a hard link): writes by two names are lost",
+            hint="delete the other name, or make a copy of its own: cp FILE NEW; mv NEW FILE",
+        )
+    return found.st_dev, found.st_ino
 
 
 def _use_wal(db: apsw.Connection, path: Path) -> None:

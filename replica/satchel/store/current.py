@@ -10,9 +10,9 @@ import apsw
 
 APPLICATION_ID = 0x53544348
 """`STCH` in the file's header: a satchel replica."""
-SCHEMA = 3
+SCHEMA = 4
 """`migrate.latest()`."""
-TRIGGERS = 205_160_083
+TRIGGERS = 389_211_104
 """`triggers.mark()`."""
 
 

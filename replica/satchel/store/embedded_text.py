@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 
 UNHASHED = "text_hash IS NULL AND content IS NOT NULL"
 """Memories whose text is new or changed since it was hashed; an index holds them."""
 UNEMBEDDABLE = ""
 """`memory.text_hash` of what is no text, or a blank one: no vector has it."""
-
-_SPACE = re.compile(r"\s+")
 
 
 def embedded_text(title: object, aliases: object, content: object) -> str:
@@ -29,8 +26,8 @@ def embedded_text(title: object, aliases: object, content: object) -> str:
 
 def text_hash(title: object, aliases: object, content: object) -> str:
     """The hash of the embedded text; of content alone it is `content_hash`."""
-    whole = embedded_text(title, aliases, content)
-    return content_hash(whole) if normalised(whole) else UNEMBEDDABLE
+    whole = normalised(embedded_text(title, aliases, content))
+    return _hash(whole) if whole else UNEMBEDDABLE
 
 
 def stored_list(text: object) -> list[str]:
@@ -47,11 +44,16 @@ def normalised(text: str) -> str:
 
     Not NFKC and not case-folded: `2²` is not `22`, and `-V` is not `-v`.
     """
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text)).strip()
+    # White space as `\s` knows it, at a tenth of the time that a regular expression takes.
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def content_hash(text: str) -> str:
     """The hash of the normalised text, as `memory.content_hash` holds it."""
+    return _hash(normalised(text))
+
+
+def _hash(text: str) -> str:
     from satchel_sync import digest  # it loads OpenSSL, and who only reads hashes nothing
 
-    return digest.text_hash(normalised(text))
+    return digest.text_hash(text)

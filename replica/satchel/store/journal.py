@@ -9,20 +9,28 @@ import apsw
 from satchel.store.codec import pack_values, unpack_values
 from satchel_sync.changes import Loser, Row
 from satchel_sync.stamp import SCRUBBED, Stamp
+from satchel_sync.tables import BY_NAME
 
 COLUMNS = "kind, key, version, lineage, content, winner, path, at_ms"
 
 
 def add(db: apsw.Connection, loser: Loser) -> bool:
-    """Keep a loser, once. Whether it was new; nothing is kept under a scrubbed winner."""
+    """Keep a loser, once. Whether it was new; nothing is kept of a row that was forgotten.
+
+    That may have happened while the hub's answer was on the way, so the row is asked, too.
+    """
     if loser.winner == SCRUBBED:
         return False
+    table = BY_NAME[loser.kind]
     db.execute(
-        f"INSERT INTO conflict({COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
+        f"INSERT INTO conflict({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+        f" WHERE NOT EXISTS (SELECT 1 FROM {table.name} WHERE {table.key} = ?2"
+        f" AND life = {SCRUBBED.life} AND hlc = {SCRUBBED.hlc})"
         " ON CONFLICT(kind, key, version) DO NOTHING",
         (
             *(loser.kind, loser.row.key, loser.row.stamp.hex(), loser.row.lineage),
-            *(pack_values(loser.row.values), loser.winner.hex(), loser.path, loser.at_ms),
+            pack_values(table, loser.row.values),
+            *(loser.winner.hex(), loser.path, loser.at_ms),
         ),
     )
     return bool(db.changes())
@@ -38,7 +46,10 @@ def listed(db: apsw.Connection, *, unsent: bool = False, limit: int = -1) -> lis
     return [
         Loser(
             kind=str(kind),
-            row=Row(str(key), Stamp.parse(version), str(lineage), unpack_values(content)),
+            row=Row(
+                *(str(key), Stamp.parse(version), str(lineage)),
+                unpack_values(BY_NAME[str(kind)], str(content)),
+            ),
             winner=Stamp.parse(winner),
             path=str(path),
             at_ms=int(at_ms),

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from satchel.errors import StoreNewer, StoreUnusable
-from satchel.store import identity, triggers
+from satchel.store import folding, identity, triggers
 from satchel.store.seal import hash_texts
 
 APPLICATION_ID = 0x53544348
@@ -78,6 +78,7 @@ def _advance(db: apsw.Connection) -> None:
         identity.make(db)
         if reached == latest():
             triggers.install(db)
+            folding.fold(db)
             hash_texts(db)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {reached}")

@@ -33,6 +33,12 @@ def count(db: apsw.Connection, table: Table) -> int:
     return int(found)
 
 
+def waiting(db: apsw.Connection, upto: int) -> dict[str, int]:
+    """Kind -> how many entries have a local sequence number up to `upto`."""
+    query = "SELECT kind, count(*) FROM outbox WHERE local_seq <= ? GROUP BY kind"
+    return {str(kind): int(str(rows)) for kind, rows in db.execute(query, (upto,))}
+
+
 def put(db: apsw.Connection, table: Table, keys: Iterable[str]) -> None:
     """Queue rows again; local ones are left out, and so is a key that no row has."""
     for key in keys:

@@ -10,16 +10,19 @@ from typing import Any
 
 import apsw
 
+from satchel.store import outbox
 from satchel_sync import validity
 from satchel_sync.digest import parse_extra, value_of
 from satchel_sync.limits import KEY_BYTES_MAX, ROW_BYTES_MAX
 from satchel_sync.row import Row
 from satchel_sync.stamp import Stamp
-from satchel_sync.tables import EXTRA, TAGS, Table
+from satchel_sync.tables import BY_NAME, EXTRA, TAGS, Table
 
 Fault = tuple[str | None, str]
 """Column and reason of a row that cannot travel; None where all of it is at fault."""
 
+REFUSED = "the hub refused it"
+"""How the reason of a row begins that was sent, and not taken."""
 DTYPE_BYTES = {"f16": 2, "f32": 4}
 DTYPE_FORMATS = {"f16": "e", "f32": "f"}
 _TYPES = {tag: kind for kind, tag in TAGS.items()}
@@ -111,6 +114,15 @@ def lift(db: apsw.Connection, table: Table, keys: Sequence[str]) -> None:
     db.executemany(
         "DELETE FROM quarantine WHERE kind = ? AND key = ?", ((table.name, key) for key in keys)
     )
+
+
+def retry_refused(db: apsw.Connection) -> None:
+    """Let the rows travel again that the hub refused: in a reconcile it takes what it would not."""
+    refused = f"kind = ? AND reason LIKE '{REFUSED}%'"
+    for (kind,) in db.execute("SELECT DISTINCT kind FROM quarantine").fetchall():
+        query = f"SELECT key FROM quarantine WHERE {refused}"
+        outbox.put(db, BY_NAME[str(kind)], [str(key) for (key,) in db.execute(query, (kind,))])
+        db.execute(f"DELETE FROM quarantine WHERE {refused}", (kind,))
 
 
 def keys(db: apsw.Connection, table: Table) -> frozenset[str]:

@@ -18,7 +18,7 @@ from satchel.store.sql import alive
 from satchel_crypto import random_bytes
 from satchel_sync.digest import row_digest
 from satchel_sync.row import Row
-from satchel_sync.stamp import CREATED, Stamp
+from satchel_sync.stamp import CREATED, NOBODY, Stamp
 from satchel_sync.tables import EXTRA, Table, Value, table_of
 
 SHORT_ID_DIGITS_MIN = 8
@@ -67,7 +67,7 @@ def insert_lowest(db: apsw.Connection, row: object) -> None:
         raise Conflict(f"{table.name} {key} exists already", field=table.key)
     values = (*(getattr(row, name) for name in table.names), None)
     digest = row_digest(table, key, values)
-    lowest = Row(key, Stamp(CREATED, LOWEST_HLC, bytes(16), digest), "", values)
+    lowest = Row(key, Stamp(CREATED, LOWEST_HLC, NOBODY, digest), "", values)
     db.execute("UPDATE control SET applying = 1")
     upsert(db, table, [lowest])
     db.execute("UPDATE control SET applying = 0")

@@ -15,7 +15,7 @@ from satchel.store import journal, outbox, wiping
 from satchel.store.codec import upsert
 from satchel_sync.row import Row
 from satchel_sync.stamp import INT64_MAX, SCRUBBED
-from satchel_sync.subjects import SUBJECT_COLUMNS, scrubbed, subjects
+from satchel_sync.subjects import SUBJECT_COLUMNS, memories_in, scrubbed, subjects
 from satchel_sync.tables import BY_NAME, HISTORY, KINDS, Table
 
 FORGOTTEN = f"life = {INT64_MAX} AND hlc = {INT64_MAX}"
@@ -58,6 +58,13 @@ def about_forgotten(db: apsw.Connection, table: Table, rows: Sequence[Row]) -> S
 def is_forgotten(db: apsw.Connection, kind: str, key: str) -> bool:
     """Whether a row is scrubbed here."""
     return bool(_forgotten(db, {(kind, key)}))
+
+
+def scrub_late(db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Scrub those of these rows that were written here about a row that was forgotten before."""
+    kept = about_forgotten(db, table, rows)
+    late = [row.key for row, one in zip(rows, kept, strict=True) if one is not row]
+    scrub(db, ((table.name, key) for key in late))
 
 
 def _forgotten(db: apsw.Connection, named: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -103,6 +110,26 @@ def _hanging(
         found = [str(key) for (key,) in db.execute(query, (json.dumps(keys), kind))]
         if found:
             yield table, found
+    if kind == "memory" and (told := _told(db, keys)):
+        yield HISTORY, told
+
+
+def _told(db: apsw.Connection, keys: Sequence[str]) -> list[str]:
+    """History of edges that were of these memories: of deleted edges only this still tells it.
+
+    Reads the history of all edges, by the index of its kind.
+    """
+    wanted = set(keys)
+    kinds = ", ".join(f"'{kind}'" for kind in SUBJECT_COLUMNS)
+    query = (
+        f"SELECT t.{HISTORY.key}, t.kind, CAST(t.changes AS BLOB) FROM history AS t"
+        f" WHERE t.kind IN ({kinds}) AND t.changes IS NOT NULL AND NOT ({FORGOTTEN})"
+    )
+    found = []
+    for key, kind, changes in db.execute(query):
+        if not wanted.isdisjoint(memories_in(kind, bytes(changes).decode(errors="replace"))):
+            found.append(str(key))
+    return found
 
 
 def _scrub_rows(db: apsw.Connection, table: Table, keys: Sequence[str]) -> list[str]:

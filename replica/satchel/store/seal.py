@@ -12,16 +12,20 @@ from typing import Any
 
 import apsw
 
-from satchel.store import quarantine
+from satchel.store import quarantine, scrubbing
 from satchel.store.embedded_text import UNHASHED, content_hash, text_hash
 from satchel.store.lenient import plain, read_columns, read_row, read_value
 from satchel.store.outbox import UNSENDABLE
 from satchel_sync.digest import derived_id, row_digest
-from satchel_sync.stamp import Stamp
+from satchel_sync.row import Row
+from satchel_sync.stamp import SCRUBBED, Stamp
+from satchel_sync.subjects import SUBJECT_COLUMNS
 from satchel_sync.tables import BY_NAME, KINDS, MEMORY, Table
 
 PENDING = "history_pending"
 """The table of changes that are no history rows yet."""
+ABOUT = frozenset({"history", *SUBJECT_COLUMNS})
+"""Kinds that are about rows of others."""
 TEXTS = "memory_unhashed"
 """The index of memories whose text is not hashed."""
 
@@ -86,6 +90,7 @@ def _put_right(db: apsw.Connection, row: int, held: Any, own: str) -> None:
 
 def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
     rows = [row for (row,) in db.execute(f"SELECT row FROM {table.name} WHERE digest IS NULL")]
+    about: list[Row] = []
     for row in rows:
         found = read_row(db, table, row)
         key, values = found[0], tuple(found[6:])
@@ -95,6 +100,10 @@ def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
         )
         if table.name == "memory":
             queue_embedding(db, key, now_ms)
+        elif table.name in ABOUT and isinstance(key, str):
+            about.append(Row(key, SCRUBBED, "", values))
+    if about:
+        scrubbing.scrub_late(db, table, about)
 
 
 def digest_of(table: Table, key: Any, values: tuple[Any, ...]) -> bytes:

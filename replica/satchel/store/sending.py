@@ -9,9 +9,10 @@ import apsw
 
 from satchel.store import lenient, outbox, quarantine
 from satchel.store.codec import row_of
+from satchel.store.fitness import plain_bytes, plain_version
 from satchel.store.sql import row_columns
 from satchel_sync.changes import Batch, Row
-from satchel_sync.limits import PUSH_BYTES_MAX, PUSH_ROWS_MAX
+from satchel_sync.limits import PUSH_BYTES_MAX, PUSH_ROWS_MAX, ROW_BYTES_MAX
 from satchel_sync.tables import Table
 
 
@@ -46,16 +47,27 @@ def _gather(
     faults: list[tuple[int, quarantine.Fault]] = []
     last_seq, size = after, 0
     for local_seq, row, found in entries:
-        key, values = found[0], found[6:]
-        if fault := quarantine.inspect(table, key, values) or quarantine.version_fault(found[1:6]):
+        fault, taken = _judged(table, found)
+        if fault:
             faults.append((row, fault))
         else:
-            size += quarantine.row_bytes(key, values)
+            size += taken
             if rows and size > PUSH_BYTES_MAX:
                 break
             rows.append(row_of(found))
         last_seq = local_seq
     return rows, faults, last_seq
+
+
+def _judged(table: Table, found: Sequence[Any]) -> tuple[quarantine.Fault | None, int]:
+    """(what keeps a row from travelling, its bytes); plain rows are told without a closer look."""
+    key, version, values = found[0], found[1:6], found[6:]
+    taken = plain_bytes(table, key, values)
+    if taken is None or taken > ROW_BYTES_MAX:
+        if fault := quarantine.inspect(table, key, values):
+            return fault, 0
+        taken = quarantine.row_bytes(key, values)
+    return None if plain_version(version) else quarantine.version_fault(version), taken
 
 
 def _entries(

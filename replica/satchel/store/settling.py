@@ -110,11 +110,16 @@ def _fall_back(db: apsw.Connection, hub_ms: int) -> None:
 
 
 def _hold_back(db: apsw.Connection, table: Table, row: Row, refusal: Refusal, now_ms: int) -> None:
-    """Keep a row that the hub cannot take until it is changed."""
+    """Keep a row that the hub cannot take until it is changed.
+
+    A forgotten one cannot be changed: it stays queued, and every report says that it waits.
+    """
+    if row.stamp == SCRUBBED:
+        return
     current = outbox.row(db, table, row.key)
     outbox.clear(db, table, [(row.key, row.stamp)])
-    if current is not None and current.stamp == row.stamp and row.stamp != SCRUBBED:
-        reason = f"the hub refused it: {refusal.reason}"
+    if current is not None and current.stamp == row.stamp:
+        reason = f"{quarantine.REFUSED}: {refusal.reason}"
         reason += f" ({refusal.detail})" if refusal.detail else ""
         quarantine.put(db, table, row.key, (None, reason), now_ms)
         outbox.bump(db)

@@ -14,7 +14,10 @@ from satchel_sync.tables import BY_NAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What waits here: rows by kind, the oldest of them, rows held back, journal entries."""
+    """What waits here: rows by kind, the oldest of them, rows held back, journal entries.
+
+    `last_sync_ms` is when a sync last came to its end.
+    """
 
     pending: dict[str, int]
     oldest_unsent_ms: int | None
@@ -32,13 +35,12 @@ def waiting(db: apsw.Connection) -> Waiting:
         str(kind): int(count)
         for kind, count in db.execute("SELECT kind, count(*) FROM outbox GROUP BY kind")
     }
-    latest = attempts.reports(db, 1)
     return Waiting(
         pending=pending,
         oldest_unsent_ms=_oldest(db, list(pending)),
         quarantined=quarantine.count(db),
         conflicts=int(db.execute("SELECT count(*) FROM conflict").get),
-        last_sync_ms=int(latest[0]["at_ms"]) if latest else None,
+        last_sync_ms=attempts.ended_ms(db),
     )
 
 

@@ -17,6 +17,7 @@ from satchel.store.sql import WALL_MS, version_hex
 from satchel.store.withholding import WITHHELD, spread, withhold
 from satchel_sync.clock import HLC_MAX
 from satchel_sync.stamp import CREATED, FINISHED, GENERATION, INT64_MAX, LINEAGE_MAX, SCRUBBED
+from satchel_sync.subjects import SUBJECT_COLUMNS
 from satchel_sync.tables import EXTRA, TABLES, Table
 
 HISTORY_KINDS = frozenset({"memory", "relationship", "task", "chatlog", "session", "space"})
@@ -326,11 +327,15 @@ def _queue(table: Table, row: str, where: str = "true") -> str:
 
 
 def _remember(table: Table, *, event: str, row: str, new: str | None) -> tuple[str, str]:
-    """Leave event, new version and changed fields for the engine to seal into history."""
+    """Leave event, new version and changed fields for the engine to seal into history.
+
+    The ends of an edge stay in each entry, changed or not: it is scrubbed with their memories.
+    """
     first, *rest = (*table.names, EXTRA)
     news = {name: f"{new}{name}" if new else "NULL" for name in (first, *rest)}
     fields = f"SELECT '{first}' AS name, OLD.{first} AS old, {news[first]} AS new UNION ALL VALUES "
     fields += ", ".join(f"('{name}', OLD.{name}, {news[name]})" for name in rest)
+    ends = "".join(f" OR name = '{name}'" for name in SUBJECT_COLUMNS.get(table.name, ()))
     return (
         (
             "INSERT INTO history_pending(seq, kind, key, event, life, hlc, origin, at, actor)"
@@ -339,7 +344,7 @@ def _remember(table: Table, *, event: str, row: str, new: str | None) -> tuple[s
         ),
         (
             "INSERT INTO history_field(seq, name, old, new) SELECT seq, name, old, new"
-            f" FROM clock, ({fields}) WHERE old IS NOT new;"
+            f" FROM clock, ({fields}) WHERE old IS NOT new{ends};"
         ),
     )
 

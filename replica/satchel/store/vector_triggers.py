@@ -36,6 +36,31 @@ def statements() -> Iterator[str]:
     yield from _chatlog()
 
 
+def afterwards(kind: str) -> tuple[str, ...]:
+    """What the triggers do for new rows from number `?1` on, for where none ran (bulk.py)."""
+    if kind == "embedding":
+        return (_log_all("SELECT row FROM embedding WHERE row >= ?1"),)
+    if kind == "memory":
+        having = "SELECT id FROM memory WHERE row >= ?1"
+        return (_log_all(f"SELECT row FROM embedding WHERE memory_id IN ({having})"),)
+    if kind == "chatlog":
+        behind = f"SELECT ({_behind('made')}) AS row FROM chatlog AS made WHERE made.row >= ?1"
+        return (*_renew("SELECT row FROM chatlog WHERE row >= ?1"), *_renew(behind))
+    return ()
+
+
+def _log_all(rows: str) -> str:
+    """Give these many vectors numbers of their own, in the order of their rows."""
+    newest = f"(SELECT coalesce(max(seq), 0) FROM vector_change WHERE source = {EMBEDDINGS})"
+    half = 1 << (STEP_BITS - 1)
+    return (
+        f"INSERT INTO vector_change(source, row, seq) SELECT {EMBEDDINGS}, changed.row, {newest}"
+        f" + (row_number() OVER (ORDER BY changed.row)) * {half} + (random() & {half - 1})"
+        f" FROM ({rows}) AS changed WHERE true ON CONFLICT(source, row) DO UPDATE"
+        " SET seq = excluded.seq"
+    )
+
+
 def _past() -> str:
     newest = f"(SELECT max(seq) FROM vector_change WHERE source = OLD.source) - {PAST_KEPT}"
     body = [

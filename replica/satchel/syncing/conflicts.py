@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import AmbiguousId, NotFound, Refused
-from satchel.memory.deleted import saw
+from satchel.memory.deleted import old_columns, saw
 from satchel.memory.limits import CANDIDATES_SHOWN_MAX, SHORT_ID_DIGITS_MIN
-from satchel.memory.lookup import require_change, sees
+from satchel.memory.lookup import not_found, require_change, sees
 from satchel.memory.moments import iso
 from satchel.store import journal, outbox, rows
 from satchel_sync import clock
@@ -68,14 +68,32 @@ def restore(replica: Replica, given: str) -> dict[str, Any]:
                 f"{loser.kind} {key} was forgotten: it does not come back",
                 hint="forgetting is final",
             )
-        if held is not None and not held.stamp.dead:
-            require_change(db, replica.caller, loser.kind, key)
+        _require_right(db, replica.caller, loser, held)
         outcome = "restored" if rows.put_back(db, table, key, loser.row.values) else "unchanged"
         if table is MEMORY:
             from satchel.memory.write import leave_queued
 
             leave_queued(db, replica, key)
     return {"id": key, "kind": loser.kind, "outcome": outcome, "restored": loser.row.stamp.hex()}
+
+
+def _require_right(db: Connection, caller: Caller, loser: Loser, held: Row | None) -> None:
+    """Raise NotFound or Refused unless the caller may change what is or was held, and the loser."""
+    kind, key = loser.kind, loser.row.key
+    if caller.sees_all:
+        return
+    if held is not None and not held.stamp.dead:
+        require_change(db, caller, kind, key)
+    else:
+        before = old_columns(db, kind, key)
+        if before is None or not saw(db, caller, kind, key, before, "write"):
+            raise not_found(kind, key)
+    if not saw(db, caller, kind, key, _columns(kind, loser.row), "write"):
+        raise Refused(
+            f"the lost version of {kind} {key} may be read by this caller and not written",
+            hint="its owner, a supervisor or the operator can restore it",
+            field="id",
+        )
 
 
 def _find(db: Connection, caller: Caller, given: str) -> Loser:

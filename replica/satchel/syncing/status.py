@@ -93,4 +93,8 @@ def why(report: dict[str, Any]) -> str:
         return str(report["reconcile_due"])
     if failed := report.get("failed"):
         return "; ".join(f"{kind}: {reason}" for kind, reason in failed.items())
+    if damaged := report.get("damaged"):
+        return f"content does not fit its version: {', '.join(damaged)}"
+    if report.get("access", "ok") != "ok":
+        return "this satchel is too old to send anything to the warehouse"
     return f"the two sides are {report.get('digest', 'unlike')}"

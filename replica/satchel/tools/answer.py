@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,6 +59,8 @@ def jsonable(value: Any, key: str = "") -> Any:
     """`value` as plain JSON types. `key` is the name it stands under."""
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # written by hand; JSON has no word for it
     if key in JSON_COLUMNS:
         return _json_or_text(value) if isinstance(value, str) else value
     if isinstance(value, int) and not isinstance(value, bool) and key in TIMES:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from satchel.store import identity
 from satchel.vectors.following import Follower
 from satchel.vectors.nearest import (
     Question,
@@ -48,9 +49,10 @@ class VectorIndex:
     Any thread may ask. The files are never the truth: delete them and they are made again.
     """
 
-    def __init__(self, home: Path, replica_id: bytes, ranking: Ranking) -> None:
+    def __init__(self, home: Path, ranking: Ranking) -> None:
         """Nothing is opened before the first question."""
-        self._home, self._replica_id, self._ranking = home, replica_id, ranking
+        self._home, self._ranking = home, ranking
+        self._replica_id = b""
         self._followers: dict[tuple[str, str, int], Follower] = {}
         self._lock = threading.Lock()
 
@@ -74,7 +76,7 @@ class VectorIndex:
         given = {**params, **params_of(model_id, dims)}
         asked = Question(db, caller, SOURCES[kind], self._ranking, dims, query, limit, where, given)
         with self._lock:
-            follower = self._follower(kind, model_id, dims)
+            follower = self._follower(db, kind, model_id, dims)
         for tries in range(TRIES):
             with self._lock:
                 held = follower.current(db)
@@ -120,10 +122,15 @@ class VectorIndex:
             said = {follower.notice for follower in self._followers.values()}
         return sorted(notice for notice in said if notice)
 
-    def _follower(self, kind: str, model_id: str, dims: int) -> Follower:
+    def _follower(self, db: Connection, kind: str, model_id: str, dims: int) -> Follower:
+        """Another process may have given the replica a new id: its vector files are others then."""
+        replica_id = identity.load(db)
+        if replica_id != self._replica_id:
+            self._followers.clear()
+            self._replica_id = replica_id
         key = (kind, model_id, dims)
         if key not in self._followers:
-            place = Place(self._home, self._replica_id, kind, model_id, dims)
+            place = Place(self._home, replica_id, kind, model_id, dims)
             self._followers[key] = Follower(place, SOURCES[kind], model_id, self._ranking)
         return self._followers[key]
 
