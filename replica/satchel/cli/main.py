@@ -18,19 +18,26 @@ INTERRUPTED = 130
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point of the command `satchel`."""
+    try:
+        exit_code = _run(arguments)
+    except KeyboardInterrupt:  # also one that comes while another end is being told
+        exit_code = INTERRUPTED
+    sys.exit(exit_code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Do what the words say, and show how it ended; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _stand_in_for_closed()
     _speak_utf8()
     try:
         exit_code = _done(given)
         _flush()
-    except KeyboardInterrupt:
-        exit_code = INTERRUPTED
     except (ReaderGone, BrokenPipeError):
         exit_code = _quiet_pipe()
     except Exception as error:  # noqa: BLE001 (the last door: each error is shown with its code)
         exit_code = _failed(error, given)
-    sys.exit(exit_code if isinstance(exit_code, int) else 0)
+    return exit_code if isinstance(exit_code, int) else 0
 
 
 def _done(given: Sequence[str]) -> object:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from satchel.cli import bundle_command
 from satchel.cli.command import command, group
 from satchel.cli.door import Door
 from satchel.cli.progress import Step, progress
@@ -25,6 +26,7 @@ def make() -> Any:
             ),
             "quarantine": lambda: command("quarantine", quarantine),
             "explain": lambda: command("explain", explain),
+            **bundle_command.verbs(),
         },
         default=once,
     )
