@@ -26,6 +26,7 @@ from satchel_sync.changes import Row
 from satchel_sync.limits import PULL_ROWS_MAX, PUSH_ROWS_MAX
 from satchel_sync.session import sync
 from satchel_sync.tables import MEMORY, VERSION_COLUMNS
+from satchel_warehouse.ahead import PagesAhead
 from satchel_warehouse.endpoint import WarehouseHub
 
 EMPTY_SYNCS = 20
@@ -41,11 +42,12 @@ One machine writes so many memories and syncs (first push); all are queued again
 (replay: the hub has them already); another machine with an empty file syncs (pull and apply).
 Postgres is the embedded one with its own defaults (fsync on, 128 MB of shared buffers), reached
 over a Unix socket; replicas have `durability = full`. Times are of the phase of the whole sync;
-the lines below a phase are the share of each call in it. Raw COPY is psycopg's binary COPY of the
-same rows from Python tuples in a table made LIKE satchel.memory INCLUDING ALL (no triggers), a
-transaction for every {PUSH_ROWS_MAX:,} rows. Raw insert is a plain SQLite file with the same table,
-a transaction for every {PULL_ROWS_MAX:,} rows, synchronous FULL, without and with a full-text
-index. CPU is this process's alone: the replica and psycopg, not the server.
+the lines below a phase are the share of each call in it; hub.pull is what is waited for, as a page
+is on its way while the one before is stored, text index included. Raw COPY is psycopg's binary COPY
+of the same rows from Python tuples in a table made LIKE satchel.memory INCLUDING ALL (no triggers),
+a transaction for every {PUSH_ROWS_MAX:,} rows. Raw insert is a plain SQLite file with the same
+table, a transaction for every {PULL_ROWS_MAX:,} rows, synchronous FULL, without and with a full-
+text index. CPU is this process's alone: the replica and psycopg, not the server.
 """
 
 
@@ -79,7 +81,7 @@ def bench_empty_sync(durable_cluster: str, tmp_path: Path, monkeypatch: pytest.M
     """
     columns = ("memories", *COLUMNS, "hub calls", "round trips", "rows")
     section = Section("empty-sync", "Empty sync", method, columns)
-    for count in (1_000, 20_000):
+    for count in (1_000, 20_000, 100_000):
         with fresh_hub(durable_cluster) as world:
             home = tmp_path / str(count)
             with Store.open(home / DATABASE_FILE) as store, hub_of(world) as hub:
@@ -164,9 +166,9 @@ def pull(
     section.remarks.append(f"pull: phases of the sync in ms: {_listed(report['ms'])}.")
 
 
-def hub_of(world: HubWorld) -> WarehouseHub:
+def hub_of(world: HubWorld) -> PagesAhead:
     """The hub as a new machine sees it."""
-    return WarehouseHub(world.login())
+    return PagesAhead(world.login())
 
 
 def held(store: Store) -> list[Row]:

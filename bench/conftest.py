@@ -16,6 +16,11 @@ from satchel_warehouse.serve_embedded import running
 HOURS_S = 2 * 60 * 60
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--memories N`: how many a first pull brings; a million takes minutes."""
+    parser.addoption("--memories", type=int, default=100_000, help="of bench_first_pull")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A benchmark may take longer than a test."""
     for item in items:

@@ -112,10 +112,10 @@ class Timed:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._inner, name)
 
-        def call(*given: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
             began = time.perf_counter()
             try:
-                return method(*given)
+                return method(*given, **named)
             finally:
                 self.calls[name] += 1
                 self.seconds[name] += time.perf_counter() - began
