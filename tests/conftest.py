@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from fix_hub import HubWorld, embedded_cluster, fresh_hub
+from fix_hub import HubWorld, embedded_cluster
+from fix_hub_pool import HubPool, hub_pool
+from hypothesis import settings
 
 from satchel.ranking import choose, engine_name
 
+settings.register_profile("long", max_examples=5_000)  # pytest --hypothesis-profile=long
 SYSTEM_PACKAGE = "needs the system package"
 """How a test says that it was skipped for want of a package of requirements/system.txt."""
 
@@ -35,15 +38,22 @@ def cluster() -> Iterator[str]:
         yield dsn
 
 
+@pytest.fixture(scope="session")
+def hub_databases(cluster: str) -> Iterator[HubPool]:
+    """The session's hubs."""
+    with hub_pool(cluster) as pool:
+        yield pool
+
+
 @pytest.fixture(scope="module")
-def world(cluster: str) -> Iterator[HubWorld]:
+def world(hub_databases: HubPool) -> Iterator[HubWorld]:
     """An initialised hub in a database of its own, one a module."""
-    with fresh_hub(cluster) as world:
+    with hub_databases.hub() as world:
         yield world
 
 
 @pytest.fixture
-def hub_world(cluster: str) -> Iterator[HubWorld]:
+def hub_world(hub_databases: HubPool) -> Iterator[HubWorld]:
     """An initialised hub in a database of its own, one a test."""
-    with fresh_hub(cluster) as world:
+    with hub_databases.hub() as world:
         yield world

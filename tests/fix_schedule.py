@@ -1,17 +1,14 @@
-"""A scheduler's surroundings: a runner that notes what it is told, and satchel in a process."""
+"""A scheduler's surroundings: a runner that notes what it is told, a home with a warehouse."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from satchel.schedule.contract import Ran
 
-COMMAND = [sys.executable, "-m", "satchel"]
 DSN = "postgresql://somebody:sesame@127.0.0.1:1/nothing"
 """A warehouse that nobody serves, with a password that must be seen nowhere."""
 
@@ -40,24 +37,6 @@ class NotedRunner:
         """What was run since this was asked last."""
         told, self.ran = self.ran, []
         return told
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> dict[str, str]:
-        shown: dict[str, str] = json.loads(self.err.splitlines()[-1])["error"]
-        return shown
 
 
 def configure(home: Path, dsn: str) -> None:

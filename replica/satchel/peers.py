@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.errors import ConfigInvalid, EngineUnavailable, SatchelError
+from satchel import replica_ids
+from satchel.errors import ConfigInvalid, ConfirmationNeeded, EngineUnavailable, SatchelError
 from satchel.memory.moments import iso
 from satchel.replica import DATABASE_FILE, Replica, caller_of
 from satchel.store import attempts
@@ -23,10 +24,12 @@ from satchel.store.status import waiting
 from satchel.syncing.status import REPORTS_READ, lag, stuck
 from satchel_sync.checkup import check
 from satchel_sync.errors import SyncBusy, SyncError
-from satchel_sync.session import Progress, silent, sync
+from satchel_sync.progress import Progress, silent
+from satchel_sync.session import sync
 
 if TYPE_CHECKING:
     from satchel.config import Settings
+    from satchel_warehouse.depot import WarehouseDepot
     from satchel_warehouse.endpoint import WarehouseHub
 
 LOCK_FILE = "sync.lock"
@@ -153,6 +156,44 @@ def warehouse_grant(
     return {"login": grant.login, "tenant": grant.tenant, **told}
 
 
+def warehouse_replicas(settings: Settings) -> list[dict[str, Any]]:
+    """The machines that the warehouse knows."""
+    dsn = admin_dsn(settings)
+    from satchel_warehouse import admin
+
+    return [_machine(asdict(one)) for one in admin.replicas(dsn, policy=settings.network_policy())]
+
+
+def warehouse_revoke(
+    settings: Settings, given: str, *, undo: bool = False, confirm: bool = False
+) -> dict[str, Any]:
+    """Close the doors to the machine with this full or short id, or open them again.
+
+    The answer is the machine, with `shut_out` (it and the later ids of its file; copies of the file
+    are among them) and `still_open` (earlier ids of the file), or with `taken_back`. Raises
+    ConfirmationNeeded, InvalidInput, AmbiguousId or NotFound.
+    """
+    dsn, policy = admin_dsn(settings), settings.network_policy()
+    from satchel_warehouse import admin
+
+    known = [one.replica_id for one in admin.replicas(dsn, policy=policy)]
+    replica_id = replica_ids.only_one(given, known)
+    if not undo and not confirm:
+        raise ConfirmationNeeded(
+            f"replica {replica_id} could sync no more, and this was not confirmed",
+            hint="give --yes; `--undo` takes a revoked replica back",
+            field="confirm",
+        )
+    ids = admin.revoke_replica(dsn, bytes.fromhex(replica_id), undo=undo, policy=policy)
+    machines = {one["replica_id"]: one for one in warehouse_replicas(settings)}
+    machine = machines[replica_id]
+    if undo:
+        return machine | {"taken_back": ids}
+    earlier = (machines.get(one) for one in machine["predecessors"])
+    still_open = [one["replica_id"] for one in earlier if one and one["revoked_at"] is None]
+    return machine | {"shut_out": ids, "still_open": still_open}
+
+
 def warehouse_serve_embedded(
     folder: Path, *, on_ready: Callable[[dict[str, Any]], None], port: int | None = None
 ) -> int:
@@ -176,9 +217,20 @@ def embedded_warehouse(folder: Path) -> Iterator[str]:
 def hub_of(settings: Settings) -> WarehouseHub:
     """The warehouse that the settings name; it connects when first used."""
     dsn = _named(settings, settings.warehouse_dsn, "dsn", "no warehouse is configured")
-    from satchel_warehouse.endpoint import WarehouseHub
+    from satchel_warehouse.ahead import PagesAhead
 
-    return WarehouseHub(dsn, policy=settings.network_policy())
+    return PagesAhead(dsn, policy=settings.network_policy())
+
+
+def depot_of(settings: Settings) -> WarehouseDepot:
+    """The warehouse as bundles meet it: as its administrator if the settings name one."""
+    if settings.warehouse_admin_dsn:
+        dsn = admin_dsn(settings)
+    else:
+        dsn = _named(settings, settings.warehouse_dsn, "dsn", "no warehouse is configured")
+    from satchel_warehouse.depot import WarehouseDepot
+
+    return WarehouseDepot(dsn, policy=settings.network_policy())
 
 
 def admin_dsn(settings: Settings) -> str:
@@ -220,8 +272,9 @@ def one_sync(home: Path) -> Iterator[None]:
     import fasteners
 
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (home / LOCK_FILE).touch(mode=0o600)
-    lock = fasteners.InterProcessLock(home / LOCK_FILE)
+    path = (home / DATABASE_FILE).resolve().parent / LOCK_FILE  # where a symbolic link leads to
+    path.touch(mode=0o600)
+    lock = fasteners.InterProcessLock(path)
     if not lock.acquire(blocking=False):
         raise SyncBusy("another sync of this replica is running", hint="wait for it to end")
     try:
@@ -239,11 +292,12 @@ def version() -> str:
 
 def _status(status: Any) -> dict[str, Any]:
     found = asdict(status)
-    for machine in found["machines"]:
-        for name in ("first_seen", "last_seen", "revoked_at"):
-            if machine[name] is not None:
-                machine[name] = iso(machine[name])
-    return found
+    return found | {"machines": [_machine(one) for one in found["machines"]]}
+
+
+def _machine(found: dict[str, Any]) -> dict[str, Any]:
+    times = ("first_seen", "last_seen", "revoked_at")
+    return found | {name: iso(found[name]) for name in times if found[name] is not None}
 
 
 def _password(path: Path) -> str:

@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fix_command import COMMAND, Run, environment, run
+from fix_hub import HubWorld
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
-
-COMMAND = [sys.executable, "-m", "satchel"]
-KEPT = ("PATH", "SYSTEMROOT", "LANG", "HOME", "TMPDIR")
-
-
-def environment(home: Path, **more: str) -> dict[str, str]:
-    """A clean environment: nothing of the tester's own satchel gets in."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {**kept, "SATCHEL_HOME": str(home), "SATCHEL_EMBEDDING": "off", **more}
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The one document on stdout."""
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> dict[str, str]:
-        """The error: the last line on stderr."""
-        shown: dict[str, str] = json.loads(self.err.splitlines()[-1])["error"]
-        return shown
-
 
 Command = Callable[..., Run]
 Connect = Callable[..., AbstractAsyncContextManager[ClientSession]]
@@ -60,25 +27,17 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def env(home: Path) -> Callable[..., dict[str, str]]:
     """The environment of a process on this home, with what is given beside."""
-    return lambda **more: environment(home, **more)
+    return lambda **more: environment(SATCHEL_HOME=str(home), **more)
 
 
 @pytest.fixture
 def satchel(home: Path) -> Command:
     """Run `satchel ARGUMENTS`; `stdin` is text or bytes, other keywords are variables."""
 
-    def run(*arguments: str | bytes, stdin: str | bytes = b"", **variables: str) -> Run:
-        done = subprocess.run(
-            [*COMMAND, *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            env=environment(home, **variables),
-            timeout=60,
-            check=False,
-        )
-        return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+    def on_this_home(*arguments: str | bytes, **given: Any) -> Run:
+        return run(*arguments, SATCHEL_HOME=str(home), **given)
 
-    return run
+    return on_this_home
 
 
 @pytest.fixture
@@ -92,7 +51,7 @@ def connect(home: Path) -> Connect:
         server = StdioServerParameters(
             command=COMMAND[0],
             args=[*COMMAND[1:], "mcp", *arguments],
-            env=environment(home, **variables),
+            env=environment(SATCHEL_HOME=str(home), **variables),
         )
         info = Implementation(name=client, version="1")
         async with (
@@ -122,3 +81,15 @@ def replica_bytes(home: Path) -> Callable[[], dict[str, bytes]]:
         return {str(path.relative_to(home)): path.read_bytes() for path in files}
 
     return read
+
+
+@pytest.fixture
+def on(satchel: Command, tmp_path: Path, hub_world: HubWorld) -> Callable[..., Run]:
+    """Run a command on a named machine; each has a home and a login of its own."""
+    logins = {name: hub_world.login() for name in ("laptop", "desktop")}
+
+    def on_machine(name: str, *arguments: str, **variables: str) -> Run:
+        given = {"SATCHEL_WAREHOUSE_DSN": logins[name]} | variables
+        return satchel("--home", str(tmp_path / name), *arguments, **given)
+
+    return on_machine

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fix_command import COMMAND
 from fix_models import packaged_folder
 
 Command = Callable[..., Any]
 Environment = Callable[..., dict[str, str]]
-COMMAND = [sys.executable, "-m", "satchel"]
 GERMAN = "Die Wartung läuft donnerstags – 日本語, emoji 🎒, e\u0301"
 
 

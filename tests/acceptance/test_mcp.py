@@ -12,11 +12,11 @@ from typing import Any
 
 import anyio
 import pytest
+from fix_command import COMMAND
 from mcp import Client, ClientSession, StdioServerParameters
 
 Connect = Callable[..., AbstractAsyncContextManager[ClientSession]]
 Environment = Callable[..., dict[str, str]]
-COMMAND = [sys.executable, "-m", "satchel"]
 CORE = [
     "memory_write",
     "memory_search",

@@ -26,18 +26,6 @@ Command = Callable[..., Run]
 COUNTS = {"sent", "accepted", "superseded", "quarantined", "pulled", "applied"}
 
 
-@pytest.fixture
-def on(satchel: Command, tmp_path: Path, hub_world: HubWorld) -> Callable[..., Run]:
-    """Run a command on a named machine; each has a home and a login of its own."""
-    logins = {name: hub_world.login() for name in ("laptop", "desktop")}
-
-    def run(name: str, *arguments: str, **variables: str) -> Run:
-        given = {"SATCHEL_WAREHOUSE_DSN": logins[name]} | variables
-        return satchel("--home", str(tmp_path / name), *arguments, **given)
-
-    return run
-
-
 def test_two_machines_agree_and_the_loser_is_kept(on: Callable[..., Run]) -> None:
     written = on("laptop", "write", "the build runs on Tuesdays", "--scope", "org").json
     first = on("laptop", "sync")
@@ -186,7 +174,7 @@ def test_another_hub_is_adopted_only_when_told(on: Callable[..., Run], hub_world
     on("laptop", "write", "travels twice", "--scope", "org")
     on("laptop", "sync")
     psql = hub_world.psql()
-    psql.execute("UPDATE satchel.hub SET hub_id = '\\xabababababababababababababababab'")
+    psql.execute("UPDATE satchel.tenant SET id = '\\xabababababababababababababababab'")
     refused(on("laptop", "sync"), 12, "needs_reconcile")
     assert on("laptop", "sync", "--adopt").code == 0
     assert on("laptop", "sync").json["noop"] is True

@@ -82,6 +82,8 @@ RULES_ONLY = (
         places=("replica/satchel/embedding/sentence_transformers.py",),
     ),
     Only(modules=("apsw", "sqlite3"), places=("replica/satchel/",)),
+    # What a bundle's file is made of.
+    Only(modules=("cbor2", "zstandard"), places=("sync/satchel_sync/bundles/",)),
     Only(modules=("typer", "click"), places=("replica/satchel/cli/",)),
     Only(modules=("rich",), places=("replica/satchel/cli/", "replica/satchel/demo/")),
 )
@@ -178,7 +180,7 @@ def is_allowed(path: str, one: Import) -> bool:
     if any(path.startswith(rule.folder) and one.is_of(*rule.modules) for rule in RULES_NEVER):
         return False
     if path.startswith(SYNC_PURE):
-        return one.is_of("satchel_sync", *sys.stdlib_module_names)
+        return one.is_of("satchel_sync", "cbor2", "zstandard", *sys.stdlib_module_names)
     if path.startswith("warehouse/") and one.is_of(*OURS):
         return one.is_of(*WAREHOUSE_MAY)
     return one.lazy or not must_be_lazy(path, one)
@@ -247,6 +249,8 @@ def test_every_module_keeps_the_rules() -> None:
         ("sync/satchel_sync/session.py", "import satchel_crypto"),
         ("sync/satchel_sync/session.py", "import sqlite3"),
         ("sync/satchel_sync/session.py", "import apsw"),
+        ("sync/satchel_sync/session.py", "import cbor2"),
+        ("replica/satchel/carrying.py", "import zstandard"),
         ("sync/satchel_sync/session.py", "import pydantic"),
         ("crypto/satchel_crypto/vault.py", "from satchel_sync import digest"),
         ("crypto/satchel_crypto/vault.py", "from satchel import config"),
@@ -267,6 +271,7 @@ def test_each_rule_can_be_broken(path: str, source: str) -> None:
     [
         ("crypto/satchel_crypto/random.py", "import secrets"),
         ("sync/satchel_sync/digest.py", "from hashlib import sha256"),
+        ("sync/satchel_sync/bundles/codec.py", "import cbor2\nimport zstandard"),
         ("sync/satchel_sync/session.py", "import json\nfrom satchel_sync.tables import memory"),
         ("crypto/satchel_crypto/network.py", "import socket, ssl"),
         ("replica/satchel/peers.py", "def open():\n    from satchel_warehouse import endpoint"),

@@ -27,7 +27,7 @@ SETS = {
 # Which lists may feed the imports of which folder.
 FOLDERS = {
     "replica": PROJECT["dependencies"] + EXTRAS["native"] + EXTRAS["sentence-transformers"],
-    "sync": [],
+    "sync": ["cbor2", "zstandard"],  # what a bundle's file is made of
     "warehouse": PROJECT["dependencies"] + EXTRAS["warehouse"],
     "crypto": PROJECT["dependencies"] + EXTRAS["wolfcrypt"],
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fix_schedule import COMMAND, DSN, Run, configure
+from fix_command import Run, run
+from fix_command import environment as clean
+from fix_schedule import DSN, configure
 
 
 @pytest.fixture
@@ -23,27 +23,10 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> Callable[..., dict[str, str]]:
     """A clean environment whose HOME is a temporary folder, with what is given beside."""
-
-    def made(more: Mapping[str, str] | None = None) -> dict[str, str]:
-        return {
-            "PATH": os.environ["PATH"],
-            "HOME": str(tmp_path / "user"),
-            "SATCHEL_EMBEDDING": "off",
-            **(more or {}),
-        }
-
-    return made
+    return lambda **more: clean(HOME=str(tmp_path / "user"), **more)
 
 
 @pytest.fixture
-def satchel(environment: Callable[..., dict[str, str]]) -> Callable[..., Run]:
+def satchel(tmp_path: Path) -> Callable[..., Run]:
     """Run `satchel ARGUMENTS` to its end; keywords are variables."""
-
-    def run(*arguments: str, **variables: str) -> Run:
-        done = subprocess.run(
-            [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False,
-            env=environment(variables), stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        return Run(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return lambda *arguments, **more: run(*arguments, HOME=str(tmp_path / "user"), **more)

@@ -14,27 +14,37 @@ from typing import Any
 
 import psycopg
 import pytest
+from fix_command import COMMAND
 from fix_hub import HubWorld
-from fix_schedule import COMMAND, configure
+from fix_schedule import configure
 from psycopg import conninfo
 
 from satchel import peers
 from satchel.cli.door import Door, Globals
 from satchel.cli.every import Stop, Stopped, sync_every
 
-PERIOD_S = 10
-SOON_S = 8
+PERIOD_S = 3
+LEAST_S = 0.9 * PERIOD_S - 1
+"""The period less its jitter, and less what a busy machine may take to read a line."""
+SHORT = """
+from satchel import duration
+from satchel.cli.main import run
+duration.seconds.__kwdefaults__["least_s"] = 1
+run()
+"""
+"""satchel, but with periods that a test can wait for."""
+PAUSE_S = 120
 Start = Callable[..., Any]
 
 
 @pytest.fixture
 def start(home: Path, environment: Callable[..., dict[str, str]]) -> Start:
-    """`satchel sync --every 10s` in a process of its own, ended afterwards."""
+    """`satchel sync --every` in a process of its own, ended afterwards."""
 
     @contextmanager
-    def started(*words: str) -> Iterator[subprocess.Popen[str]]:
+    def started(every: str) -> Iterator[subprocess.Popen[str]]:
         with subprocess.Popen(
-            [*COMMAND, "--home", str(home), "sync", "--every", f"{PERIOD_S}s", *words],
+            [COMMAND[0], "-c", SHORT, "--home", str(home), "sync", "--every", every],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
             start_new_session=True,
         ) as process:  # fmt: skip
@@ -59,27 +69,29 @@ def test_it_syncs_again_and_a_hub_out_of_reach_is_one_line(
     link, real = tmp_path / "s", conninfo.conninfo_to_dict(dsn)["host"]
     configure(home, conninfo.make_conninfo(dsn, host=str(link)))
     satchel("--home", str(home), "write", "first", "--scope", "org")
-    with start() as process:
+    with start(f"{PERIOD_S}s") as process:
         failed, failed_s = line_of(process.stderr)
         assert failed["error"]["code"] == "hub_unreachable"
         link.symlink_to(str(real))
         first, first_s = line_of(process.stdout)
         assert (first["exit"], first["kinds"]["memory"]["accepted"]) == (0, 1)
-        assert 0.9 * PERIOD_S - 1 < first_s - failed_s < 1.1 * PERIOD_S + SOON_S
+        assert first_s - failed_s > LEAST_S, "never sooner"
         satchel("--home", str(home), "write", "second", "--scope", "org")
-        second, second_s = line_of(process.stdout)
-        assert (second["exit"], second["kinds"]["memory"]["accepted"]) == (0, 1)
-        assert 0.9 * PERIOD_S - 1 < second_s - first_s < 1.1 * PERIOD_S + SOON_S
-        asked_s = time.monotonic()
+        taken = 0
+        while not taken:  # a slow machine syncs once before it has written
+            later, later_s = line_of(process.stdout)
+            taken = later["kinds"]["memory"]["accepted"]
+            assert (later["exit"], later_s - first_s > LEAST_S) == (0, True), "never sooner"
+            first_s = later_s
+        assert taken == 1
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (0, "", "")
-        assert time.monotonic() - asked_s < SOON_S, "a pause is left at once"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_a_signal_ends_a_pause_at_once(start: Start, number: int, code: int) -> None:
-    with start() as process:
+    with start("1h") as process:  # far longer than anybody here waits
         line_of(process.stderr)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
@@ -88,7 +100,7 @@ def test_a_signal_ends_a_pause_at_once(start: Start, number: int, code: int) -> 
 
 def test_who_stops_reading_ends_it(start: Start, home: Path, hub_world: HubWorld) -> None:
     configure(home, hub_world.login())
-    with start() as process:
+    with start(f"{PERIOD_S}s") as process:
         process.stdout.close()
         assert process.wait(60) == 0
         assert process.stderr.read() == ""
@@ -171,8 +183,8 @@ def test_a_signal_before_a_pause_is_not_slept_through() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         begun_s = time.monotonic()
         with pytest.raises(Stopped):
-            stop.pause(60)
-    assert time.monotonic() - begun_s < SOON_S
+            stop.pause(PAUSE_S)
+    assert time.monotonic() - begun_s < PAUSE_S / 2
 
 
 def test_the_last_phases_are_not_cut_off() -> None:
