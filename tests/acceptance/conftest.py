@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def env(home: Path) -> Callable[..., dict[str, str]]:
     """The environment of a process on this home, with what is given beside."""
-    return lambda **more: environment(SATCHEL_HOME=str(home), **more)
+    return lambda **more: environment(**{"SATCHEL_HOME": str(home), **more})
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def satchel(home: Path) -> Command:
     """Run `satchel ARGUMENTS`; `stdin` is text or bytes, other keywords are variables."""
 
     def on_this_home(*arguments: str | bytes, **given: Any) -> Run:
-        return run(*arguments, SATCHEL_HOME=str(home), **given)
+        return run(*arguments, **{"SATCHEL_HOME": str(home), **given})
 
     return on_this_home
 

@@ -163,10 +163,10 @@ def test_a_hub_of_another_version_changes_nothing(
 ) -> None:
     on("laptop", "write", "waits", "--scope", "org")
     psql = hub_world.psql()
-    psql.execute("UPDATE satchel.hub SET protocol = 99")
+    psql.execute("UPDATE satchel.hub SET protocol = protocol - 1")
     refused(on("laptop", "sync"), 13, "versions_differ")
     assert on("laptop", "sync", "status").json["pending"] == {"memory": 1}
-    psql.execute("UPDATE satchel.hub SET protocol = 1")
+    psql.execute("UPDATE satchel.hub SET protocol = protocol + 1")
     assert on("laptop", "sync").code == 0
 
 

@@ -47,6 +47,16 @@ class Plan:
     losers: list[tuple[str, Stamp]] = field(default_factory=list)
     newer_here: list[str] = field(default_factory=list)
 
+    def held_of(self, rows: Sequence[Row]) -> list[Row]:
+        """Those held in just this version afterwards: an older one is no base of the next edit."""
+        at_hub = frozenset(self.at_hub)
+        winners = ((row, self.winners.get(row.key)) for row in rows)
+        return [
+            row
+            for row, winner in winners
+            if row.key in at_hub or (winner is not None and winner.stamp == row.stamp)
+        ]
+
 
 def apply(
     db: apsw.Connection,
@@ -67,7 +77,8 @@ def apply(
     db.execute("UPDATE control SET applying = 1")
     _store(db, table, plan.winners, held)
     db.execute("UPDATE control SET applying = 0")
-    outbox.mark_sent(db, table, rows)
+    withheld = [row for row in rows if row.key in local]
+    outbox.mark_sent(db, table, [*withheld, *plan.held_of(free)])
     outbox.drop(db, table, (*plan.replaced, *plan.at_hub))
     quarantine.lift(db, table, plan.replaced)
     outbox.put(db, table, plan.newer_here)
