@@ -360,10 +360,10 @@ def journal_of(ada: Replica, hidden: Hidden) -> list[Loser]:
         return journal.listed(db)
 
 
-LISTS = {"conflicts": conflicts.listed, "quarantine": held_back.listed}
+PUT_ASIDE = {"conflicts": conflicts.listed, "quarantine": held_back.listed}
 
 
-@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize("path", PUT_ASIDE)
 def test_what_sync_put_aside_is_shown_to_who_may_see_it(
     ada: Replica, hidden: Hidden, path: str
 ) -> None:
@@ -372,6 +372,6 @@ def test_what_sync_put_aside_is_shown_to_who_may_see_it(
     for name, role in (("ada", "agent"), ("bob", "agent"), (None, "operator")):
         settings = replace(ada.settings, agent_id=name, role=role)
         with open_replica(settings) as asking:
-            seen[name] = LISTS[path](asking)
+            seen[name] = PUT_ASIDE[path](asking)
     assert {one["kind"] for one in seen[None]} == {one["kind"] for one in seen["ada"]} == kinds
     assert seen["bob"] == []

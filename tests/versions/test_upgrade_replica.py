@@ -237,7 +237,7 @@ def test_a_migration_that_is_killed_goes_on_at_the_next_open(
     versions.start(versions.present, tmp_path).do("open")
     fill(tmp_path, MANY // 2)
     number, before = number_of(tmp_path), versions_and_bookkeeping(tmp_path)
-    for grown_bytes in (1, 4 << 20, 16 << 20):
+    for grown_bytes in (1, 1 << 20, 4 << 20):
         process = versions.start(versions.future, tmp_path)
         process.tell("open")
         _until_written(tmp_path, grown_bytes)

@@ -183,7 +183,7 @@ def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> No
     """Hash new texts, queue vectors that are wanted, forget the journal of what was scrubbed."""
     scrubbed = [key for key, row in plan.winners.items() if row.stamp == SCRUBBED]
     wiping.owe(db, set(scrubbed).intersection(plan.replaced))
-    scrubbing.scrub(db, ((table.name, key) for key in scrubbed))
+    scrubbing.scrub(db, ((table.name, key) for key in scrubbed), now_ms, pulled=True)
     if table is MEMORY:
         hash_texts(db)
         db.execute(

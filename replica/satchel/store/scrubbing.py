@@ -22,17 +22,21 @@ FORGOTTEN = f"life = {INT64_MAX} AND hlc = {INT64_MAX}"
 """Whether a row is scrubbed."""
 
 
-def scrub(db: apsw.Connection, rows: Iterable[tuple[str, str]], now_ms: int = 0) -> None:
+def scrub(
+    db: apsw.Connection, rows: Iterable[tuple[str, str]], now_ms: int = 0, *, pulled: bool = False
+) -> None:
     """Forget rows (kind, key) and all that is about them; needs a write transaction.
 
-    Rows that are forgotten here are queued. What is about them is queued where the hub never met
-    it; the rest the hub scrubs itself. Rows may be scrubbed already: what is about them still goes.
+    What is scrubbed is queued: until the hub has scrubbed as well, no digest of these kinds may be
+    compared. After a pull it has, so only what it never met is queued. Rows may be scrubbed
+    already: what is about them still goes.
     """
     for kind, keys in _by_kind(rows).items():
         outbox.put(db, BY_NAME[kind], _scrub_rows(db, BY_NAME[kind], keys))
         for table, hanging in _hanging(db, kind, keys):
-            outbox.put(db, table, _unmet(db, table, _scrub_rows(db, table, hanging)))
-            scrub(db, ((table.name, key) for key in hanging), now_ms)
+            gone = _scrub_rows(db, table, hanging)
+            outbox.put(db, table, _unmet(db, table, gone) if pulled else gone)
+            scrub(db, ((table.name, key) for key in hanging), now_ms, pulled=pulled)
 
 
 def about(db: apsw.Connection, rows: Iterable[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
