@@ -67,7 +67,9 @@ def apply(
     path: str = "pull",
 ) -> Applied:
     """Store what wins, whole, and move the cursor; inside a write transaction, all sealed."""
-    rows = scrubbing.about_forgotten(db, table, merge.newest(rows))
+    arrived = merge.newest(rows)
+    rows = scrubbing.about_forgotten(db, table, arrived)
+    whole_at_hub = [row.key for row, one in zip(arrived, rows, strict=True) if one is not row]
     ours = (identity.load(db), *succession.predecessors(db))
     local = _withheld(db, table, [row.key for row in rows])
     free = [row for row in rows if row.key not in local]
@@ -81,7 +83,7 @@ def apply(
     outbox.mark_sent(db, table, [*withheld, *plan.held_of(free)])
     outbox.drop(db, table, (*plan.replaced, *plan.at_hub))
     quarantine.lift(db, table, plan.replaced)
-    outbox.put(db, table, plan.newer_here)
+    outbox.put(db, table, [*plan.newer_here, *whole_at_hub])
     _follow_up(db, table, plan, now_ms)
     _observe(db, [*rows, *plan.winners.values()], now_ms)
     if plan.winners:
