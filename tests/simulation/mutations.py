@@ -47,7 +47,7 @@ class Mutation:
 
     @property
     def rare(self) -> bool:
-        """Whether it takes hundreds of stories: `make sim` plays them, pytest does not."""
+        """Whether chance brings its stories seldom: the staged ones are played first."""
         return self.name in RARE
 
 

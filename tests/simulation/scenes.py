@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from simulation.steps import (
     Backup,
+    Clone,
     Edit,
     Export,
     Fault,
@@ -15,12 +16,15 @@ from simulation.steps import (
     Import,
     Pass,
     Restore,
+    Skew,
     Spoil,
     Story,
     Sync,
 )
 
 Scene = Callable[[int], Story]
+MINUTE_MS = 60 * 1000
+DAY_MS = 24 * 60 * MINUTE_MS
 CALLS = range(5, 110, 2)
 
 
@@ -70,6 +74,13 @@ def stick_of_another_epoch(_: int) -> Story:
     return Story(2, (Sync(0), Sync(1), HubBackup(), *edits, *told, *after))
 
 
+def beaten_by_its_own_past(_: int) -> Story:
+    """A row was stamped anew since the hub's clock is behind; a copy still has the higher stamp."""
+    clocks = (Skew(-1, -6 * MINUTE_MS), Skew(0, -DAY_MS))
+    stamped_anew = (Clone(0, noticed=False), Sync(3), Pass(DAY_MS), Edit(0, 2))
+    return Story(2, (Edit(0, 2), *clocks, *stamped_anew))
+
+
 SCENES: tuple[tuple[Scene, range], ...] = (
     (rewound_in_mid_sync, CALLS),
     (raced_reconcile, CALLS),
@@ -78,6 +89,7 @@ SCENES: tuple[tuple[Scene, range], ...] = (
     (old_ack, range(1)),
     (gap, range(1)),
     (stick_of_another_epoch, range(1)),
+    (beaten_by_its_own_past, range(1)),
 )
 
 

@@ -9,9 +9,7 @@ from simulation.mutations_of_identity import MUTATIONS
 STORIES_MAX = 400
 
 
-@pytest.mark.parametrize(
-    "mutation", [one for one in MUTATIONS if not one.rare], ids=lambda mutation: mutation.name
-)
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_a_rule_that_is_off_is_missed(mutation: Mutation) -> None:
     _, why = caught(mutation, STORIES_MAX)
     assert why != ""
