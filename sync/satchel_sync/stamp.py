@@ -10,6 +10,8 @@ GENERATION = 1 << 16
 ENDS_MAX = GENERATION - 1
 """A life's lower 16 bits count ends and reopens of a task, and stay at this number."""
 INT64_MAX = 2**63 - 1
+LIFE_MAX = 1 << 62
+"""Nobody deletes and restores a row 2^46 times; above a higher life there would be no room left."""
 LINEAGE_MAX = 8
 """Versions that a row remembers it builds on, newest first."""
 FINISHED = frozenset({"completed", "failed", "cancelled"})

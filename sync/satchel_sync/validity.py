@@ -8,7 +8,15 @@ import re
 from satchel_sync.clock import HLC_MAX
 from satchel_sync.limits import KEY_BYTES_MAX
 from satchel_sync.row import Row
-from satchel_sync.stamp import GENERATION, INT64_MAX, LINEAGE_MAX, SCRUBBED, Stamp, lineage_of
+from satchel_sync.stamp import (
+    GENERATION,
+    INT64_MAX,
+    LIFE_MAX,
+    LINEAGE_MAX,
+    SCRUBBED,
+    Stamp,
+    lineage_of,
+)
 from satchel_sync.tables import Table
 
 _NAMED = '"[^"\\\\\\x01-\\x1f]+": ?"(?:[tb]:(?:[0-9a-f]{2})*|[ir]:[0-9a-f]{16})"'
@@ -56,7 +64,7 @@ def _whole(stamp: Stamp) -> bool:
     if INT64_MAX in (stamp.life, stamp.hlc):
         return stamp == SCRUBBED
     return (
-        stamp.life >= GENERATION
+        GENERATION <= stamp.life <= LIFE_MAX
         and stamp.hlc >= 0
         and (len(stamp.origin), len(stamp.digest)) == (16, 8)
     )

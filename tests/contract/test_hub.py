@@ -138,6 +138,8 @@ def with_local(local: int) -> Row:
         row("bad", "x", 9, lineage=version(8).upper()),
         row("bad", "x", -1),
         row("bad", "x", life=1),
+        row("bad", "x", life=(1 << 62) + CREATED),
+        row("bad", "x", life=2**63 - 2),
         row("bad", "x", life=2 * CREATED),
         *map(with_local, (1, 2, -1)),
         *map(with_extra, ("no json", "[]", "null", '"x"', '{"a":1}', '{"a":"t"}', '{"a":"x:00"}')),

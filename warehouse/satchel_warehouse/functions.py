@@ -11,7 +11,7 @@ from satchel_sync.clock import HLC_MAX
 from satchel_sync.digest import framed
 from satchel_sync.limits import JOURNAL_MAX, KEY_BYTES_MAX, ROW_BYTES_MAX
 from satchel_sync.merge import UNJOURNALED_COLUMNS, UNJOURNALED_KINDS
-from satchel_sync.stamp import LINEAGE_MAX, NOBODY, SCRUBBED
+from satchel_sync.stamp import GENERATION, LIFE_MAX, LINEAGE_MAX, NOBODY, SCRUBBED
 from satchel_sync.tables import EXTRA, TABLES, Column, Table
 from satchel_sync.validity import EXTRA as EXTRA_PATTERN
 from satchel_sync.version import PROTOCOL_MIN, SCHEMA_MIN
@@ -161,7 +161,8 @@ def _invalid(table: Table) -> str:
     entry = "[0-9a-f]{80}"
     reasons = {
         "the version is not whole": "num_nulls(life, hlc, origin, digest, lineage) > 0"
-        " OR octet_length(origin) <> 16 OR octet_length(digest) <> 8 OR life < 65536 OR hlc < 0"
+        " OR octet_length(origin) <> 16 OR octet_length(digest) <> 8 OR hlc < 0"
+        f" OR life < {GENERATION} OR (life > {LIFE_MAX} AND life < {last})"
         f" OR ((life = {last} OR hlc = {last}) AND NOT (life = {last} AND {scrub}))",
         "the version is from after the year 4000": f"hlc > {HLC_MAX} AND life < {last}",
         "the lineage is no list of versions": f"lineage <> '' AND (octet_length(lineage) > 647"

@@ -12,7 +12,7 @@ APPLICATION_ID = 0x53544348
 """`STCH` in the file's header: a satchel replica."""
 SCHEMA = 4
 """`migrate.latest()`."""
-TRIGGERS = 389_211_104
+TRIGGERS = 2_383_241_387
 """`triggers.mark()`."""
 
 

@@ -16,7 +16,15 @@ from satchel.store import vector_triggers
 from satchel.store.sql import WALL_MS, version_hex
 from satchel.store.withholding import WITHHELD, spread, withhold
 from satchel_sync.clock import HLC_MAX
-from satchel_sync.stamp import CREATED, FINISHED, GENERATION, INT64_MAX, LINEAGE_MAX, SCRUBBED
+from satchel_sync.stamp import (
+    CREATED,
+    FINISHED,
+    GENERATION,
+    INT64_MAX,
+    LIFE_MAX,
+    LINEAGE_MAX,
+    SCRUBBED,
+)
 from satchel_sync.subjects import SUBJECT_COLUMNS
 from satchel_sync.tables import EXTRA, TABLES, Table
 
@@ -192,7 +200,7 @@ def _damage(table: Table) -> str:
     faults = [
         "typeof(NEW.life) <> 'integer'",
         f"NEW.life < {GENERATION}",
-        f"NEW.life = {INT64_MAX}",
+        f"NEW.life > {LIFE_MAX}",
         "typeof(NEW.hlc) <> 'integer'",
         "NEW.hlc < 0",
         f"NEW.hlc > {HLC_MAX}",
