@@ -96,7 +96,8 @@ def test_whatever_local_a_hub_says_can_be_pulled(store: Store, replica: SqliteRe
 
 
 DAMAGE = [
-    "life = 'q'", "life = NULL", "life = 0, hlc = -5", f"life = {INT64_MAX}", f"life = {INT64_MAX - 1}", "life = 1e30",
+    "life = 'q'", "life = NULL", "life = 0, hlc = -5", f"life = {INT64_MAX}",
+    f"life = {INT64_MAX - 1}", "life = 1e30",
     "hlc = NULL", "hlc = 'x'", f"hlc = {INT64_MAX}", f"hlc = {INT64_MAX - 1}",
     f"hlc = {HLC_MAX + 1}", "hlc = -1", "origin = 'abc'", "origin = x'00'", "origin = NULL",
     "digest = 'abc'", "digest = x'00'", "lineage = 'garbage'", "lineage = NULL",
