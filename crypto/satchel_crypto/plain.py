@@ -7,9 +7,10 @@ from __future__ import annotations
 
 
 class PlainSealer:
-    """The `Sealer` of bundles in the clear; its signature is a hash."""
+    """`Sealer` and `Opener` of bundles in the clear; its signature is a hash."""
 
     name = "plain"
+    recipients: tuple[tuple[bytes, bytes], ...] = ()
 
     def digest(self, data: bytes) -> bytes:
         """SHA-256 of `data`."""

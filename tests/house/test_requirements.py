@@ -29,7 +29,7 @@ FOLDERS = {
     "replica": PROJECT["dependencies"] + EXTRAS["native"] + EXTRAS["sentence-transformers"],
     "sync": ["cbor2", "zstandard"],  # what a bundle's file is made of
     "warehouse": PROJECT["dependencies"] + EXTRAS["warehouse"],
-    "crypto": PROJECT["dependencies"] + EXTRAS["wolfcrypt"],
+    "crypto": PROJECT["dependencies"] + EXTRAS["nacl"] + EXTRAS["wolfcrypt"],
 }
 OURS = {"satchel", "satchel_sync", "satchel_warehouse", "satchel_crypto"}
 

@@ -1,0 +1,1 @@
+"""One file for each library that does our cryptography."""
