@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import psycopg
 import pytest
+from fix_command import TIMEOUT_S
+from fix_guarded import listener
 from fix_routes import SECRET
 
 from satchel_crypto import network
@@ -145,6 +149,54 @@ def test_nothing_is_opened_before_the_policy_has_said_yes(monkeypatch: pytest.Mo
             connect(dsn, path=SYNC_PATH, policy=network.Policy(mode="none"))
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+@pytest.mark.parametrize(
+    ("dsn", "hosts", "addresses", "ports"),
+    [
+        ("host=localhost port=7", "localhost,localhost", "127.0.0.1,::1", "7,7"),
+        ("host=localhost,h port=7,8", "localhost,localhost,h", "127.0.0.1,::1,", "7,7,8"),
+        ("host=h,localhost port=7", "h,localhost,localhost", ",127.0.0.1,::1", "7,7,7"),
+        ("host=a,localhost hostaddr=127.0.0.1, port=7", "a,localhost,localhost",
+         "127.0.0.1,127.0.0.1,::1", "7,7,7"),
+        ("host=localhost hostaddr=192.0.2.7 port=7", "localhost", "192.0.2.7", "7"),
+        ("host=LOCALHOST port=7", "LOCALHOST", "", "7"),
+        ("host=localhost. port=7", "localhost.", "", "7"),
+        ("host=/run port=7", "/run", "", "7"),
+        ("hostaddr=127.0.0.1 port=7", "", "127.0.0.1", "7"),
+    ],
+)  # fmt: skip
+def test_localhost_is_this_machine_by_its_addresses(
+    dsn: str, hosts: str, addresses: str, ports: str
+) -> None:
+    options, _ = dsns.read(dsn)
+    places = {"host": hosts, "hostaddr": addresses, "port": ports}
+    assert dsns.at_loopback(options) == options | places
+
+
+DIALS = """
+import sys
+from satchel_warehouse.database import SYNC_PATH, connect
+connect(f"host=localhost port={sys.argv[1]} user=u dbname=x connect_timeout=2", path=SYNC_PATH)
+"""
+
+
+@pytest.mark.parametrize("where", ["192.0.2.2", "::ffff:192.0.2.2", "127.0.0.9"])
+def test_localhost_is_this_machine_whatever_a_hosts_file_says(tmp_path: Path, where: str) -> None:
+    """In a mount namespace, where the file is ours."""
+    (tmp_path / "hosts").write_text(f"{where} localhost\n")
+    mount = f"mount --bind {tmp_path / 'hosts'} /etc/hosts"
+    unshare = ["unshare", "--mount", "sh", "-c"]
+    if subprocess.run([*unshare, mount], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespace is allowed here")
+    with listener() as (port, came):
+        done = subprocess.run(
+            [*unshare, f'{mount} && exec "$@"', "sh", sys.executable, "-c", DIALS, str(port)],
+            capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
+        )  # fmt: skip
+    assert "WarehouseUnreachable" in done.stderr, done.stderr
+    assert set(came) == {"127.0.0.1"}
+    assert where not in done.stderr
 
 
 AT = 'connection to server at "hub.example", port 5432 failed: '

@@ -13,6 +13,7 @@ from satchel_crypto import network, random_bytes
 from satchel_crypto.network import Policy, Rule
 from satchel_warehouse import dsn as dsns
 from satchel_warehouse.errors import TRANSIENT_STATES, not_connected, translate
+from satchel_warehouse.login import Dsn
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection as SqlConnection
@@ -22,6 +23,9 @@ Result = TypeVar("Result")
 
 SYNC_PATH = "sync.postgres"
 ADMIN_PATH = "warehouse.admin"
+SERVE_PATH = "warehouse.serve"
+NAMED = Policy(rules={SYNC_PATH: Rule(), ADMIN_PATH: Rule(), SERVE_PATH: Rule()})
+"""The policy of a caller who names a DSN in a program and has no other: local, or verified TLS."""
 
 ANSWER_TIMEOUT_S = 150
 """A sync gives a hub up that is silent for so long. A login's statements may take 120 s there."""
@@ -29,25 +33,31 @@ TRIES_MAX = 5
 PAUSE_MS = 50
 
 
-def connect(dsn: str, *, path: str, policy: Policy | None = None) -> Connection:
+def connect(dsn: Dsn, *, path: str, policy: Policy = NAMED) -> Connection:
     """An autocommit connection through the network path `path`.
 
-    Without a policy the path is enabled, as the caller named the DSN: local, or TLS that verifies.
     Raises DsnInvalid, NetworkRefused, WarehouseRefused, WarehouseUnreachable, all without password.
     """
+    network.require_enabled(path, policy)
     options, target = dsns.read(dsn)
-    rules = policy or Policy(rules={path: Rule()})
-    kind = _Answering if path == SYNC_PATH else psycopg.Connection
-    with network.open(path, target, policy=rules):
+    with network.open(path, target, *dsns.targets(options), policy=policy):
+        options = dsns.with_password(dsn, options)
         try:
-            # Without prepared statements, a pooler may give each transaction another session.
-            return kind.connect(**options, autocommit=True, prepare_threshold=None)
+            return _dialled(path, dsns.at_loopback(options))
         except psycopg.OperationalError as error:
             several = "," in options["host"] + options["hostaddr"]
             tried = (options["host"] or options["hostaddr"]) if several else target.host
             raise not_connected(tried, error) from None
         except (psycopg.Error, ValueError):
             raise dsns.unreadable("an option of it cannot be used") from None
+
+
+def _dialled(path: str, options: dict[str, Any]) -> Connection:
+    """The one call that makes libpq connect: in C, where no audit hook sees a socket."""
+    network.require_open(path)
+    kind = _Answering if path == SYNC_PATH else psycopg.Connection
+    # Without prepared statements, a pooler may give each transaction another session.
+    return kind.connect(**options, autocommit=True, prepare_threshold=None)
 
 
 @contextmanager

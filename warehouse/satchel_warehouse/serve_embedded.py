@@ -25,7 +25,9 @@ import fasteners
 import psycopg
 from psycopg import sql
 
-from satchel_warehouse.database import ADMIN_PATH, connect
+from satchel_crypto import network
+from satchel_crypto.network import Policy, Target
+from satchel_warehouse.database import ADMIN_PATH, NAMED, SERVE_PATH, connect
 from satchel_warehouse.errors import EmbeddedFailed, WarehouseUnreachable
 from satchel_warehouse.unprivileged import Account, account_for, make_reachable
 
@@ -81,12 +83,19 @@ class Server:
             raise EmbeddedFailed(f"{command[0]} failed in {self.data_dir}: {said[0]}")
 
 
-def serve(data_dir: Path, ready: Callable[[Served], None], *, port: int | None = None) -> int:
+def serve(
+    data_dir: Path,
+    ready: Callable[[Served], None],
+    *,
+    port: int | None = None,
+    policy: Policy = NAMED,
+) -> int:
     """Serve `data_dir` until SIGTERM or SIGINT; call `ready` once connections are accepted.
 
     With a port it listens on 127.0.0.1 too, where logins need their password (SCRAM).
     Returns 0, or 130 after SIGINT. Raises EmbeddedFailed when the server does not start, ends by
-    itself, or the folder is served already. To be called from the main thread.
+    itself, or the folder is served already; NetworkRefused when it may not listen. To be called
+    from the main thread.
     """
     asked = threading.Event()
     signals: list[int] = []
@@ -97,7 +106,7 @@ def serve(data_dir: Path, ready: Callable[[Served], None], *, port: int | None =
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        with running(data_dir, port=port) as (served, child):
+        with running(data_dir, port=port, policy=policy) as (served, child):
             ready(served)
             while not asked.wait(0.2):
                 if child.poll() is not None:
@@ -115,12 +124,16 @@ def running(
     port: int | None = None,
     settings: Mapping[str, str] | None = None,
     programs: Path | None = None,
+    policy: Policy = NAMED,
 ) -> Iterator[tuple[Served, subprocess.Popen[bytes]]]:
     """The server of `data_dir` while the body runs; the folder and its cluster are made if missing.
 
     `settings` are server settings of this run, `programs` the folder of another Postgres.
-    Raises EmbeddedFailed.
+    Raises EmbeddedFailed, NetworkRefused.
     """
+    listen = {"listen_addresses": "127.0.0.1" if port else "", "port": str(port or PORT)}
+    listen |= dict(settings or {})
+    _require_policy(listen, policy)
     data_dir = data_dir.expanduser().absolute()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     account = account_for(data_dir)
@@ -134,10 +147,9 @@ def running(
         _initialise(server)
         _stop_orphan(server)
         sockets = _socket_folder(data_dir, account)
-        listen = {"listen_addresses": "127.0.0.1" if port else "", "port": str(port or PORT)}
-        child = _start(server, sockets, listen | dict(settings or {}))
+        child = _start(server, sockets, listen)
         try:
-            dsn = _wait(data_dir, sockets, port or PORT, child)
+            dsn = _wait(data_dir, sockets, port or PORT, child, policy)
             yield Served(dsn, child.pid, str(data_dir)), child
         finally:
             _stop(child)
@@ -145,6 +157,17 @@ def running(
                 shutil.rmtree(sockets, ignore_errors=True)
     finally:
         lock.release()
+
+
+def _require_policy(listen: Mapping[str, str], policy: Policy) -> None:
+    """Whether it may listen there, and we connect to it by its Unix socket. Raises NetworkRefused.
+
+    The server is another program, which opens its sockets itself.
+    """
+    network.check(ADMIN_PATH, Target("", int(listen["port"])), policy)
+    tls = "serve" if listen.get("ssl") == "on" else ""
+    for address in filter(None, listen["listen_addresses"].split(",")):
+        network.check(SERVE_PATH, Target(address.strip(), int(listen["port"]), tls), policy)
 
 
 def _initialise(server: Server) -> None:
@@ -193,7 +216,9 @@ def _start(server: Server, sockets: Path, settings: Mapping[str, str]) -> subpro
         )  # fmt: skip
 
 
-def _wait(data_dir: Path, sockets: Path, port: int, child: subprocess.Popen[bytes]) -> str:
+def _wait(
+    data_dir: Path, sockets: Path, port: int, child: subprocess.Popen[bytes], policy: Policy
+) -> str:
     """The administrator's DSN, once the server answers and its database is there."""
     base = f"postgresql://{ADMIN}@/{{}}?host={quote(str(sockets), safe='')}&port={port}"
     deadline = monotonic() + START_TIMEOUT_S
@@ -201,7 +226,7 @@ def _wait(data_dir: Path, sockets: Path, port: int, child: subprocess.Popen[byte
         if child.poll() is not None:
             raise EmbeddedFailed(f"the server did not start: {_log_end(data_dir)}")
         try:
-            _make_database(base.format("postgres"))
+            _make_database(base.format("postgres"), policy)
         except WarehouseUnreachable:
             sleep(0.05)
         else:
@@ -209,8 +234,11 @@ def _wait(data_dir: Path, sockets: Path, port: int, child: subprocess.Popen[byte
     raise EmbeddedFailed(f"the server does not answer after {START_TIMEOUT_S} s")
 
 
-def _make_database(dsn: str) -> None:
-    with connect(dsn, path=ADMIN_PATH) as db, suppress(psycopg.errors.DuplicateDatabase):
+def _make_database(dsn: str, policy: Policy) -> None:
+    with (
+        connect(dsn, path=ADMIN_PATH, policy=policy) as db,
+        suppress(psycopg.errors.DuplicateDatabase),
+    ):
         db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
 
