@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from satchel import config, duration
+from satchel import config, duration, secret_store
 from satchel.config import Settings
 from satchel.errors import ConfigInvalid, EngineUnavailable, NotFound, Refused
 from satchel.memory.moments import iso
@@ -111,7 +111,7 @@ def _check_warehouse(settings: Settings) -> list[str]:
             'dsn = "service=NAME" with the rest in ~/.pg_service.conf and ~/.pgpass',
             field="warehouse.dsn",
         )
-    if not alone.warehouse_dsn:
+    if not alone.warehouse_dsn and not secret_store.has_secret(alone, "warehouse.dsn"):
         raise ConfigInvalid(
             "no warehouse is configured",
             hint=f'write it into {file}: under [warehouse], dsn = "postgresql://…"',
@@ -120,7 +120,8 @@ def _check_warehouse(settings: Settings) -> list[str]:
     here_only = [
         one.origin.removeprefix("env ") for one in settings.sourced if one.origin.startswith("env ")
     ] + config.libpq_variables()
-    return [f"a timer does not see {name}, which is set here" for name in here_only]
+    unseen = [f"a timer does not see {name}, which is set here" for name in here_only]
+    return unseen + secret_store.notes_for_timers(alone)
 
 
 def _systemd_folder() -> Path:
