@@ -12,7 +12,7 @@ import zstandard
 from fix_bundles import BUNDLE_ID, MADE_AT_MS, bundle_of, manifest_of
 
 from satchel_crypto.plain import PlainSealer
-from satchel_sync.bundles.header import HEADER_BYTES
+from satchel_sync.bundles.header import FORMAT, HEADER_BYTES
 from satchel_sync.bundles.limits import CHUNK_BYTES_MAX
 from satchel_sync.bundles.parcel import (
     Entry,
@@ -112,7 +112,7 @@ def forged(
     fields = struct.pack(
         ">8sHH16s16sQQQ",
         b"SATCHELB",
-        1,
+        FORMAT,
         32,
         b"plain",
         BUNDLE_ID,

@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,11 +26,12 @@ from satchel.errors import (
 )
 from satchel.memory.moments import iso
 from satchel.plain_file import opener
+from satchel.replica import DATABASE_FILE, caller_of
+from satchel.sealing import HUB, described, opener_for, sealer_for
+from satchel.store import touched
 from satchel.store.carrier import CarriedReplica
-from satchel.store.connection import SYSTEM_CLOCK
+from satchel.store.connection import SYSTEM_CLOCK, Store
 from satchel_crypto import random_bytes
-from satchel_crypto.plain import PlainSealer
-from satchel_sync.bundles.errors import BundleInvalid, BundleRefused
 from satchel_sync.bundles.header import MAGIC
 from satchel_sync.bundles.inbound import accept, receive
 from satchel_sync.bundles.manifest import Manifest
@@ -42,12 +44,10 @@ from satchel_sync.tally import QUARANTINED_EXIT
 
 Progress = Callable[[str, str, int, int], None]
 
-HUB = "hub"
-"""The name of the warehouse as a recipient."""
 ID_DIGITS_MIN = 8
-ID_DIGITS = 32
-SUITES: dict[str, Callable[[], Sealer]] = {PlainSealer.name: PlainSealer}
-"""Suites that this satchel can seal and open."""
+BUNDLE_ID_BYTES = 16
+EXPORTED = "exported"
+"""Action of the audit's record of a bundle."""
 
 
 def export(
@@ -61,23 +61,31 @@ def export(
 ) -> dict[str, Any]:
     """Write a bundle for the warehouse (`hub`) or, at the warehouse, for a replica.
 
-    Returns its manifest, how many rows stay behind in the quarantine, and `exit`. Raises
-    BundleRefused (no sealer), ConfirmationNeeded (the file is there), InvalidInput (its folder is
-    not), NotFound or AmbiguousId (the replica).
+    This replica's audit tells of it before the file is in its place; at a warehouse without a
+    replica there is none. Returns its manifest, how many rows stay behind in the quarantine, and
+    `exit`. Raises BundleRefused (the recipient's key is not trusted here), ConfirmationNeeded (the
+    file is there), InvalidInput (its folder is not), NotFound or AmbiguousId (the replica).
     """
-    sealer, held_back = sealer_for(plain), 0
-    _require_place(path, overwrite)
+    bundle_id, held_back = random_bytes(BUNDLE_ID_BYTES), 0
     if to == HUB:
+        sealer = sealer_for(settings, HUB, bundle_id, plain=plain)
+        _require_place(path, overwrite)
         with peers.one_sync(settings.home), peers.opened(settings) as store:
             replica = CarriedReplica(store, version=peers.version())
-            manifest = _written(path, pushing(replica, progress), sealer)
+            told = partial(_record, store, settings, to, sealer.name)
+            manifest = _written(path, pushing(replica, progress), sealer, bundle_id, told)
             held_back = replica.quarantined()
     else:
+        _require_place(path, overwrite)
         with peers.depot_of(settings) as depot:
-            replica_id = bytes.fromhex(_chosen(to, depot.replicas()))
-            manifest = _written(path, dispatching(depot, replica_id, progress), sealer)
+            chosen = _chosen(to, depot.replicas())
+            sealer = sealer_for(settings, chosen, bundle_id, plain=plain)
+            parcel = dispatching(depot, bytes.fromhex(chosen), progress)
+            told = partial(_record_here, settings, chosen, sealer.name)
+            manifest = _written(path, parcel, sealer, bundle_id, told)
     return {
         "file": str(path),
+        "suite": sealer.name,
         **shown(manifest),
         "quarantined": held_back,
         "exit": QUARANTINED_EXIT if held_back else 0,
@@ -90,10 +98,11 @@ def import_(
     """Take a bundle in: a push at the warehouse, any other kind at this replica.
 
     Returns the report (`exit` in it). All of the file is verified first. Raises BundleInvalid,
-    BundleRefused, and SyncError's family.
+    BundleRefused, SignerUnknown, and SyncError's family.
     """
+    settings.require_built()
     with _opened(path) as (file, bundle):
-        parcel = bundle.verified(_opener_of(bundle, plain), progress)
+        parcel = bundle.verified(opener_for(settings, bundle, plain=plain), progress)
         if parcel.head.kind is ParcelKind.PUSH:
             with peers.depot_of(settings) as depot:
                 report = receive(depot, parcel, progress)
@@ -104,17 +113,19 @@ def import_(
         return {"file": str(path), "bytes": file.seek(0, os.SEEK_END)} | report
 
 
-def inspect(path: Path) -> dict[str, Any]:
+def inspect(settings: Settings, path: Path) -> dict[str, Any]:
     """What a bundle says it is, and whether it is whole; nothing is imported, no key is needed.
 
-    `damage` names the place of the first damage. Raises BundleInvalid where not even that can be
-    told, VersionsDiffer for a newer format.
+    `signer` tells whether its signature is of somebody who is trusted here; `damage` names the
+    place of the first damage. Raises BundleInvalid where not even that can be told, VersionsDiffer
+    for a newer format.
     """
+    settings.require_built()
     with _opened(path) as (_, bundle):
         return (
             {"file": str(path), "suite": bundle.header.suite}
             | shown(bundle.manifest)
-            | {"damage": _damage(bundle)}
+            | described(settings, bundle)
         )
 
 
@@ -140,47 +151,30 @@ def shown(manifest: Manifest) -> dict[str, Any]:
         "chunks": len(manifest.chunks),
         "bytes": sum(size for size, _ in manifest.chunks),
         "plain_bytes": manifest.plain_bytes,
+        "recipients": [key_id.hex() for key_id, _ in manifest.recipients],
         "host": head.host or None,
         "version": head.version or None,
     }
 
 
-def sealer_for(plain: bool) -> Sealer:
-    """The sealer of what is exported. Raises BundleRefused unless plain was asked for."""
-    if plain:
-        return PlainSealer()
-    raise BundleRefused(
-        "sealed bundles come with the crypto part, which this satchel does not have yet",
-        hint="--insecure-plain writes one that anybody can read and forge",
-    )
+def _record(store: Store, settings: Settings, to: str, suite: str, manifest: Manifest) -> None:
+    """Leave a record in the audit: what leaves, for whom, and how it is sealed."""
+    caller = caller_of(settings)
+    detail: dict[str, str | int] = {
+        "bundle_id": manifest.bundle_id.hex(),
+        "for": to,
+        "suite": suite,
+        "rows": sum(manifest.counts["rows"].values()),
+    }
+    with store.write(caller.agent_id or caller.user_id):
+        touched.tell(EXPORTED, detail)
 
 
-def _opener_of(bundle: Bundle, plain: bool) -> Sealer:
-    suite = bundle.header.suite
-    if suite not in SUITES:
-        raise BundleRefused(
-            f"this bundle is sealed with {suite!r}, which this satchel cannot open",
-            hint="sealed bundles come with the crypto part",
-        )
-    if suite == PlainSealer.name and not plain:
-        raise BundleRefused(
-            "this bundle is in the clear: nothing proves who wrote it",
-            hint="--insecure-plain imports it all the same",
-        )
-    return SUITES[suite]()
-
-
-def _damage(bundle: Bundle) -> str | None:
-    """The first damage, in words: of the chunks' hashes, and of all else if the suite is known."""
-    try:
-        if bundle.header.suite in SUITES:
-            bundle.verified(SUITES[bundle.header.suite](), silent)
-        else:
-            for _ in bundle.chunks(PlainSealer().digest):
-                pass
-    except BundleInvalid as error:
-        return str(error)
-    return None
+def _record_here(settings: Settings, to: str, suite: str, manifest: Manifest) -> None:
+    """The same at a warehouse, whose machine need not have a replica; none is made for that."""
+    if (settings.home / DATABASE_FILE).exists():
+        with peers.opened(settings) as store:
+            _record(store, settings, to, suite, manifest)
 
 
 def _chosen(said: str, known: list[str]) -> str:
@@ -227,8 +221,17 @@ def _require_place(path: Path, overwrite: bool) -> None:
             )
 
 
-def _written(path: Path, parcel: Parcel, sealer: Sealer) -> Manifest:
-    """Write a file whole or not at all: beside its place first, readable by its owner only."""
+def _written(
+    path: Path,
+    parcel: Parcel,
+    sealer: Sealer,
+    bundle_id: bytes,
+    told: Callable[[Manifest], None],
+) -> Manifest:
+    """Write a file whole or not at all: beside its place first, readable by its owner only.
+
+    `told` is called when it is whole, and before it has its name.
+    """
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:
@@ -237,9 +240,10 @@ def _written(path: Path, parcel: Parcel, sealer: Sealer) -> Manifest:
     try:
         with os.fdopen(handle, "w+b") as file:
             now_ms = SYSTEM_CLOCK.now_ms()
-            made = write(file, parcel, sealer, bundle_id=random_bytes(16), made_at_ms=now_ms)
+            made = write(file, parcel, sealer, bundle_id=bundle_id, made_at_ms=now_ms)
             file.flush()
             os.fsync(file.fileno())
+        told(made)
         part.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from error
@@ -278,4 +282,4 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, Bundle]]:
         yield file, Bundle.open(file)
 
 
-__all__ = ["export", "import_", "inspect", "sealer_for"]
+__all__ = ["export", "import_", "inspect"]

@@ -84,7 +84,7 @@ def test_swapped_dropped_and_foreign_chunks_are_found() -> None:
 
 def test_a_newer_format_is_told_apart_from_damage() -> None:
     data = bytearray(bundle_of(PARCELS["push"]))
-    data[8:10] = struct.pack(">H", 2)
+    data[8:10] = struct.pack(">H", 3)
     data[68:72] = struct.pack(">I", zlib.crc32(data[:68]))
-    with pytest.raises(VersionsDiffer, match="format 2"):
+    with pytest.raises(VersionsDiffer, match="format 3"):
         parcel_of(bytes(data))

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 from fix_bundle_files import COLUMNS, PARCELS, PUSH, STAMP, A, chunk, forged
 from fix_bundles import bundle_of, manifest_of, parcel_of
+from fix_hostile import BOMBS, PACKED, RECORDS
 from fix_sync import values_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,18 +27,6 @@ from satchel_sync.errors import VersionsDiffer
 from satchel_sync.tables import COLUMN_TAGS, TABLES
 
 WHERE = "here"
-BOMBS = {
-    "a gigabyte of zeros": zstandard.ZstdCompressor(level=19).compress(bytes(2**30)),
-    "one byte too many": zstandard.ZstdCompressor().compress(bytes(CHUNK_BYTES_MAX + 1)),
-    "no size said": zstandard.ZstdCompressor(write_content_size=False).compress(b"abc"),
-    "two frames": zstandard.ZstdCompressor().compress(b"abc") * 2,
-    "half a frame": zstandard.ZstdCompressor().compress(b"abc" * 100)[:-2],
-    "a frame that lies": zstandard.ZstdCompressor().compress(b"abc" * 100)[:5]
-    + b"\x10"
-    + zstandard.ZstdCompressor().compress(b"abc" * 100)[6:],
-    "no frame": b"nothing of the sort",
-    "a claim of exabytes": bytes.fromhex("28b52ffde0") + b"\xff" * 7 + b"\x7f" + b"\x00" * 8,
-}
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -79,6 +68,11 @@ CHANGES: dict[str, Callable[[dict[str, object]], object]] = {
     "more content than chunks hold": lambda m: m.update(plain_bytes=2**40),
     "less content than there is": lambda m: m.update(plain_bytes=10),
     "another bundle's id": lambda m: m.update(bundle=b"y" * 16),
+    "recipients that are a map": lambda m: m.update(recipients={}),
+    "a recipient without a key": lambda m: m.update(recipients=[[b"x" * 16, b""]]),
+    "a recipient with a huge key": lambda m: m.update(recipients=[[b"x" * 16, b"y" * 1025]]),
+    "a recipient with an id of 15 bytes": lambda m: m.update(recipients=[[b"x" * 15, b"y"]]),
+    "too many recipients": lambda m: m.update(recipients=[[b"x" * 16, b"y"]] * 65),
     "predecessors that are text": lambda m: m.update(predecessors=["x" * 16]),
     "a date as a tag": lambda m: m.update(host=cbor2.CBORTag(0, "2026-01-01T00:00:00Z")),
     "a huge number as a tag": lambda m: m.update(made_at=2**80),
@@ -104,57 +98,6 @@ def test_a_manifest_that_is_not_as_it_has_to_be_is_refused(name: str) -> None:
 
     with pytest.raises(BundleInvalid):
         parcel_of(forged([chunk(GOOD)], change=change))
-
-
-def record(*items: object) -> bytes:
-    return cbor2.dumps(list(items))
-
-
-PACKED = STAMP.packed()
-VALUES = ["x", 0.5, 1, None]
-RECORDS: dict[str, bytes] = {
-    "nothing": b"",
-    "not CBOR": b"\xff\xff",
-    "two items": record("rows", "memory", []) + b"\x00",
-    "an unknown sort": record("gifts", []),
-    "an unknown kind": record("rows", "nothing", [["k", PACKED, "", []]]),
-    "rows that are a map": record("rows", "memory", {}),
-    "a row of three": record("rows", "memory", [["k", PACKED, ""]]),
-    "an empty key": record("rows", "memory", [["", PACKED, "", VALUES]]),
-    "a key of bytes": record("rows", "memory", [[b"k", PACKED, "", VALUES]]),
-    "a key with NUL": record("rows", "memory", [["a\0", PACKED, "", VALUES]]),
-    "a key without end": record("rows", "memory", [["k" * 2000, PACKED, "", VALUES]]),
-    "a version of 39 bytes": record("rows", "memory", [["k", PACKED[:39], "", VALUES]]),
-    "a lineage without end": record("rows", "memory", [["k", PACKED, "0" * 9000, VALUES]]),
-    "a value too few": record("rows", "memory", [["k", PACKED, "", VALUES[:3]]]),
-    "text with NUL": record("rows", "memory", [["k", PACKED, "", ["a\0b", 0.5, 1, None]]]),
-    "a number as text": record("rows", "memory", [["k", PACKED, "", [5, 0.5, 1, None]]]),
-    "NaN": record("rows", "memory", [["k", PACKED, "", ["x", float("nan"), 1, None]]]),
-    "infinity": record("rows", "memory", [["k", PACKED, "", ["x", float("inf"), 1, None]]]),
-    "an int of 65 bits": record("rows", "memory", [["k", PACKED, "", ["x", 0.5, 2**63, None]]]),
-    "a bignum": record("rows", "memory", [["k", PACKED, "", ["x", 0.5, 2**80, None]]]),
-    "true": record("rows", "memory", [["k", PACKED, "", ["x", 0.5, True, None]]]),
-    "a list as a value": record("rows", "memory", [["k", PACKED, "", [[], 0.5, 1, None]]]),
-    "undefined": record("rows", "memory", [["k", PACKED, "", [cbor2.undefined, 0.5, 1, None]]]),
-    "extra as bytes": record("rows", "memory", [["k", PACKED, "", ["x", 0.5, 1, b"{}"]]]),
-    "a lone surrogate": b"\x83\x64rows\x66memory\x81\x84\x61k\x58\x28"
-    + PACKED
-    + b"\x60\x84\x63\xed\xa0\x80\xf6\xf6\xf6",
-    "an endless list": b"\x83\x64rows\x66memory\x9f\xff",
-    "a list of 2^40": b"\x83\x64rows\x66memory\x9b\x00\x00\x01\x00\x00\x00\x00\x00",
-    "a text of 2^40": b"\x83\x64rows\x7b\x00\x00\x01\x00\x00\x00\x00\x00",
-    "100000 deep": b"\x81" * 100_000,
-    "a regular expression": b"\x83\x64rows\x66memory\x81\xd8\x23\x65(a+)+",
-    "a shared reference to itself": b"\xd8\x1c\x81\xd8\x1d\x00",
-    "a decimal of 2^31 digits": b"\xc4\x82\x1a\x7f\xff\xff\xff\x01",
-    "a receipt of an unknown verdict": record(
-        "receipts", "memory", [["k", PACKED, "perhaps", 1, None, "", "", ""]]
-    ),
-    "a bucket of 256": record("versions", "memory", [256], []),
-    "a bucket that is text": record("versions", "memory", ["0"], []),
-    "a sequence below 0": record("versions", "memory", [0], [["k", PACKED, -1]]),
-    "a loser without a row": record("losers", [["memory", None, PACKED, "pull", 5]]),
-}
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -9,6 +9,7 @@ import typer
 
 from satchel.cli.command import command
 from satchel.cli.door import Door
+from satchel.cli.operator import require_operator
 from satchel.cli.progress import progress
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The bundle")]
@@ -42,6 +43,7 @@ def export(
     yes: Annotated[bool, typer.Option("--yes", help="Write over a file that is there")] = False,
 ) -> int:
     """Write a bundle: what this replica has for the hub, or what the hub has for a replica."""
+    require_operator(door, "bundles are")
     from satchel import carrying
 
     overwrite = yes or (file.exists() and _asked(door, file))
@@ -55,6 +57,7 @@ def export(
 
 def import_(door: Door, file: File, plain: Plain = False) -> int:
     """Take a bundle in: at the warehouse what a replica sent, at a replica what the hub sent."""
+    require_operator(door, "bundles are")
     from satchel import carrying
 
     with progress(door) as step:
@@ -64,10 +67,10 @@ def import_(door: Door, file: File, plain: Plain = False) -> int:
 
 
 def inspect(door: Door, file: File) -> int:
-    """What a bundle holds, for whom, and whether it is whole; nothing is imported."""
+    """What a bundle holds, for and by whom, and whether it is whole; nothing is imported."""
     from satchel import carrying
 
-    found = carrying.inspect(file)
+    found = carrying.inspect(door.settings, file)
     door.answer(found)
     return 1 if found["damage"] else 0
 

@@ -16,7 +16,8 @@ def make() -> Any:
 
 def demo(door: Door) -> int:
     """Show the main job: two replicas and a hub, offline edits, sync, a conflict, search."""
+    door.settings.require_built()
     from satchel.demo import run
 
     home = Path(door.options.home) if door.options.home else None
-    return int(run(door.console, home))
+    return int(run(door.console, home, door.settings))

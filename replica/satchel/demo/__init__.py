@@ -10,11 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.demo import scenes
+from satchel.demo import scenes, stick
 from satchel.demo.world import World, world
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from satchel.config import Settings
 
 SCENES = (
     scenes.remember,
@@ -23,25 +25,27 @@ SCENES = (
     scenes.edit_offline,
     scenes.agree,
     scenes.forget_nothing,
+    stick.carry,
     scenes.report,
 )
 
 
-def run(console: Console, home: Path | None = None) -> int:
+def run(console: Console, home: Path | None = None, told: Settings | None = None) -> int:
     """Play every scene; 0 when all that was shown was true.
 
-    With `home` the files stay there for a look afterwards. Raises DemoFailed for what was untrue.
+    With `home` the files stay there for a look afterwards; the cryptography is as `told`. Raises
+    DemoFailed for what was untrue.
     """
     if home is not None:
-        _play(console, home)
+        _play(console, home, told)
         console.print(f"The files are in {home}", markup=False)
         return 0
     with tempfile.TemporaryDirectory(prefix="satchel-demo-") as folder:
-        return _play(console, Path(folder))
+        return _play(console, Path(folder), told)
 
 
-def _play(console: Console, folder: Path) -> int:
-    with world(console, folder) as stage:
+def _play(console: Console, folder: Path, told: Settings | None) -> int:
+    with world(console, folder, told) as stage:
         for scene in SCENES:
             _announce(stage, scene.__doc__ or "")
             scene(stage)

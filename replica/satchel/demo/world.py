@@ -36,6 +36,8 @@ class World:
 
     console: Console
     machines: dict[str, Replica]
+    office: Settings
+    """Where the warehouse's administrator sits."""
     scene: int = 0
     shared_id: str = ""
     texts: dict[str, str] = field(default_factory=dict)
@@ -79,12 +81,23 @@ def expect(true: bool, otherwise: str) -> None:
 
 
 @contextmanager
-def world(console: Console, folder: Path) -> Iterator[World]:
-    """Start the warehouse, make its roles and two replicas; stop everything afterwards."""
+def world(console: Console, folder: Path, told: Settings | None = None) -> Iterator[World]:
+    """Start the warehouse, make its roles and two replicas; stop everything afterwards.
+
+    All of them reach it by a Unix socket, and may reach nothing else: so any network mode will do.
+    """
     with ExitStack() as stack:
+        admin = Settings(home=folder, network_mode="unix")
+        if told is not None:
+            admin = replace(
+                admin,
+                crypto_provider=told.crypto_provider,
+                fips_mode=told.fips_mode,
+                fips_module=told.fips_folder,
+            )
         with console.status("starting a Postgres of our own"):
-            dsn = stack.enter_context(peers.embedded_warehouse(folder / "warehouse"))
-        admin = Settings(home=folder, warehouse_admin_dsn=dsn)
+            dsn = stack.enter_context(peers.embedded_warehouse(admin, folder / "warehouse"))
+        admin = replace(admin, warehouse_admin_dsn=dsn)
         with console.status("making roles, tables and functions in it"):
             status = peers.warehouse_init(admin)
         console.print(f"Warehouse: PostgreSQL {status['server']}, revision {status['revision']}")
@@ -101,4 +114,4 @@ def world(console: Console, folder: Path) -> Iterator[World]:
             )
             machines[name] = stack.enter_context(open_replica(settings))
             console.print(f"Machine:   {name}, its own SQLite file, its own login at the warehouse")
-        yield World(console, machines)
+        yield World(console, machines, replace(admin, home=folder / "office"))

@@ -16,6 +16,7 @@ from satchel.memory.limits import IDS_MAX
 from satchel.memory.lookup import find_to_change, matches
 from satchel.memory.moments import iso
 from satchel.memory.quoting import quoting
+from satchel.protection import key_store
 from satchel.store import attempts, scrubbing, wiping
 from satchel_sync.tables import Memory
 
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
     from satchel.replica import Replica
 
+Erased = tuple[str, str, bytes]
+"""Kind, key and digest of a row that was scrubbed."""
 LINKED_MAX = 100
 """Rows that `linked` may add; there is no way back."""
-CERTIFICATE = "satchel-erasure-1"
-"""Format of a certificate: what its keys mean does not change under this name."""
 
 
 def forget(
@@ -37,9 +38,9 @@ def forget(
 
     Answers with `linked`, the ids of rows that repeat one of the texts or name one of the memories
     (with `linked=True` they are scrubbed too), and with the `certificate`: ids and digests only,
-    not signed yet. `wiped` is false in it where a process that reads for long keeps old pages in
-    the log; the next sync wipes them. All ids or none. Raises ConfirmationNeeded, InvalidInput,
-    NotFound, AmbiguousId, Refused.
+    signed by this machine. `wiped` is false in it where a process that reads for long keeps old
+    pages in the log; the next sync wipes them. All ids or none. Raises ConfirmationNeeded,
+    InvalidInput, NotFound, AmbiguousId, Refused, and CryptoError's family before anything is gone.
     """
     if confirm is not True:
         raise ConfirmationNeeded(
@@ -48,38 +49,63 @@ def forget(
     wanted = text.names(ids, "ids", IDS_MAX)
     if not wanted:
         raise InvalidInput("no memory to forget was named", hint="give one or more ids")
+    from satchel_crypto.certificate import certified  # with the keys, which few processes need
+
+    machine = key_store(replica.settings)
+    signing = machine.signing()  # first: nothing is gone for which there is no certificate
     with replica.store.write(replica.actor) as db:
-        keys = list(dict.fromkeys(_to_forget(db, replica, given) for given in wanted))
-        others = quoting(db, replica.caller, keys)
-        if linked and len(others) > LINKED_MAX:
-            raise Refused(
-                f"{len(others)} rows repeat these texts: so many are not forgotten by one word",
-                hint="leave out `linked`, look at the answer, and forget what is meant by its ids",
-                field="linked",
-            )
-        doomed = [*(("memory", key) for key in keys), *(others if linked else ())]
-        erased = scrubbing.about(db, doomed)
-        scrubbing.scrub(db, doomed, replica.now_ms())
+        erased, others = _scrubbed(db, replica, wanted, linked)
         hub_id = attempts.hub_id(db)
-    replica.activity.wait()  # a search of a moment ago may still be writing down its query
-    try:
-        wiped = wiping.wipe(replica.store, compact_bytes_max=wiping.COMPACT_ASKED_BYTES_MAX)
-    except StoreBusy:  # the rows are scrubbed for good, so the answer must not be lost
-        wiped = False
+    certificate = _certificate(replica, erased, hub_id, wiped=_wiped(replica))
     return {
-        "certificate": {
-            "format": CERTIFICATE,
-            "at": iso(replica.now_ms()),
-            "replica_id": replica.store.replica_id.hex(),
-            "hub_id": hub_id.hex() if hub_id else None,
-            "actor": replica.actor,
-            "rows": [{"kind": kind, "key": key, "digest": was.hex()} for kind, key, was in erased],
-            "wiped": wiped,
-            "backups": wiping.backups(replica.store.home),
-            "signature": None,
-        },
+        "certificate": certified(machine.provider, signing, certificate),
         "linked": [key for _, key in others],
     }
+
+
+def _scrubbed(
+    db: Connection, replica: Replica, wanted: Sequence[str], linked: bool
+) -> tuple[list[Erased], list[tuple[str, str]]]:
+    """What was scrubbed, and the rows that repeat it."""
+    keys = list(dict.fromkeys(_to_forget(db, replica, given) for given in wanted))
+    others = quoting(db, replica.caller, keys)
+    if linked and len(others) > LINKED_MAX:
+        raise Refused(
+            f"{len(others)} rows repeat these texts: so many are not forgotten by one word",
+            hint="leave out `linked`, look at the answer, and forget what is meant by its ids",
+            field="linked",
+        )
+    doomed = [*(("memory", key) for key in keys), *(others if linked else ())]
+    erased = scrubbing.about(db, doomed)
+    scrubbing.scrub(db, doomed, replica.now_ms())
+    return erased, others
+
+
+def _wiped(replica: Replica) -> bool:
+    replica.activity.wait()  # a search of a moment ago may still be counting them
+    try:
+        return wiping.wipe(replica.store, compact_bytes_max=wiping.COMPACT_ASKED_BYTES_MAX)
+    except StoreBusy:  # the rows are scrubbed for good, so the answer must not be lost
+        return False
+
+
+def _certificate(
+    replica: Replica, erased: list[Erased], hub_id: bytes | None, *, wiped: bool
+) -> dict[str, Any]:
+    return {
+        "at": iso(replica.now_ms()),
+        "replica_id": replica.store.replica_id.hex(),
+        "hub_id": hub_id.hex() if hub_id else None,
+        "actor": replica.actor,
+        "rows": [{"kind": kind, "key": key, "digest": was.hex()} for kind, key, was in erased],
+        "wiped": wiped,
+        "backups": [_printable(name) for name in wiping.backups(replica.store.home)],
+    }
+
+
+def _printable(name: str) -> str:
+    """The name of a file that may have bytes in it which are no text."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _to_forget(db: Connection, replica: Replica, given: str) -> str:

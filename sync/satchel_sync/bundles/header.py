@@ -23,8 +23,10 @@ from satchel_sync.bundles.limits import MANIFEST_BYTES_MAX, SIGNATURE_BYTES_MAX
 from satchel_sync.errors import VersionsDiffer
 
 MAGIC = b"SATCHELB"
-FORMAT = 1
-"""1 (2026-11): the first one."""
+FORMAT = 2
+"""1 (2026-11): the first one, in the clear only. 2 (2026-11): recipients, sealed bundles."""
+FORMATS = (1, 2)
+"""Those that are read; a bundle of format 1 has no recipients."""
 _FIELDS = struct.Struct(">8sHH16s16sQQQ")
 HEADER_BYTES = _FIELDS.size + 4
 
@@ -33,6 +35,7 @@ HEADER_BYTES = _FIELDS.size + 4
 class Header:
     """See the module; `suite` is the name of a `Sealer`."""
 
+    format: int = FORMAT
     suite: str
     bundle_id: bytes
     manifest_at: int
@@ -48,7 +51,7 @@ class Header:
         """The bytes of the header."""
         fields = _FIELDS.pack(
             MAGIC,
-            FORMAT,
+            self.format,
             self.signature_bytes,
             self.suite.encode("ascii"),
             self.bundle_id,
@@ -73,9 +76,9 @@ class Header:
             raise BundleInvalid(
                 f"the header (bytes 0 to {HEADER_BYTES - 1}) is damaged", hint=EXPORT_AGAIN
             )
-        if version != FORMAT:
+        if version not in FORMATS:
             raise VersionsDiffer(
-                f"the bundle has the format {version}, this satchel reads {FORMAT}",
+                f"the bundle has the format {version}, this satchel reads up to {FORMAT}",
                 hint="upgrade satchel here, or export with the same version",
             )
         if (
@@ -93,6 +96,7 @@ class Header:
                 hint=EXPORT_AGAIN,
             )
         return Header(
+            format=version,
             suite=suite.rstrip(b"\0").decode("ascii", "replace"),
             bundle_id=bundle_id,
             manifest_at=at,

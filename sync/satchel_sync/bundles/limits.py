@@ -15,6 +15,9 @@ RECORD_ITEMS_MAX = 65_536
 MANIFEST_BYTES_MAX = 8 * 1024 * 1024
 """Of the manifest at the end of the file: 40 bytes a chunk, ids and cursors."""
 SIGNATURE_BYTES_MAX = 16 * 1024
+RECIPIENTS_MAX = 64
+WRAP_BYTES_MAX = 1024
+"""Of a bundle's key, sealed for one recipient."""
 DEPTH_MAX = 6
 """Of lists and maps within each other."""
 RECORD_BYTES_WANTED = 64 * 1024

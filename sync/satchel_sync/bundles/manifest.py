@@ -11,11 +11,19 @@ import cbor2
 
 from satchel_sync.bundles import safe_cbor
 from satchel_sync.bundles.errors import BundleInvalid
-from satchel_sync.bundles.limits import CHUNK_BYTES_MAX, CHUNKS_MAX, SEALED_BYTES_MAX
+from satchel_sync.bundles.limits import (
+    CHUNK_BYTES_MAX,
+    CHUNKS_MAX,
+    RECIPIENTS_MAX,
+    SEALED_BYTES_MAX,
+    WRAP_BYTES_MAX,
+)
 from satchel_sync.bundles.parcel import Head, Losers, ParcelKind, Part, Receipts, Rows, Versions
+from satchel_sync.bundles.sealer import Wrap
 from satchel_sync.tables.kinds import TAGS
 
 DIGEST_BYTES = 32
+KEY_ID_BYTES = 16
 COUNTED = ("rows", "losers", "receipts", "versions")
 ALLOWED = {
     ParcelKind.PUSH: ("rows", "losers"),
@@ -68,6 +76,8 @@ class Manifest:
     plain_bytes: int
     """Of all chunks before compression."""
     chunks: tuple[tuple[int, bytes], ...]
+    recipients: tuple[Wrap, ...] = ()
+    """Who can open the chunks; nobody in particular where they are not sealed."""
 
     def packed(self) -> bytes:
         """Its bytes in the file."""
@@ -95,6 +105,7 @@ class Manifest:
                 "counts": self.counts,
                 "plain_bytes": self.plain_bytes,
                 "chunks": [[size, digest] for size, digest in self.chunks],
+                "recipients": [[key_id, wrapped] for key_id, wrapped in self.recipients],
             }
         )
 
@@ -115,6 +126,7 @@ class Manifest:
             counts=read.counts(),
             plain_bytes=read.number("plain_bytes"),
             chunks=read.chunks(),
+            recipients=read.recipients(),
         )
         manifest._require(chunk_bytes)
         return manifest
@@ -199,6 +211,21 @@ class _Reading:
                 return size, digest
         raise self._odd("chunks")
 
+    def recipients(self) -> tuple[Wrap, ...]:
+        """Absent in a manifest of format 1."""
+        wraps = self.found.get("recipients", [])
+        if not isinstance(wraps, list) or len(wraps) > RECIPIENTS_MAX:
+            raise self._odd("recipients")
+        return tuple(map(self._wrap, wraps))
+
+    def _wrap(self, wrap: Any) -> Wrap:
+        match wrap:
+            case [bytes(key_id), bytes(wrapped)] if (
+                len(key_id) == KEY_ID_BYTES and 0 < len(wrapped) <= WRAP_BYTES_MAX
+            ):
+                return key_id, wrapped
+        raise self._odd("recipients")
+
     def _ids(self, name: str) -> tuple[bytes, ...]:
         value = self.found.get(name)
         if not isinstance(value, list) or len(value) > _PREDECESSORS_MAX:
@@ -223,8 +250,9 @@ class _Reading:
         for kind, columns in value.items():
             if not _is_name(kind) or not isinstance(columns, dict) or len(columns) > _COLUMNS_MAX:
                 raise self._odd("columns")
-            if any(not _is_name(name) or tag not in tags for name, tag in columns.items()):
-                raise self._odd("columns")
+            for name, tag in columns.items():
+                if not _is_name(name) or not isinstance(tag, str) or tag not in tags:
+                    raise self._odd("columns")
         return value
 
     def _odd(self, name: str) -> BundleInvalid:

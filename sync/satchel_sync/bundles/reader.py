@@ -15,7 +15,7 @@ from satchel_sync.bundles.header import EXPORT_AGAIN, HEADER_BYTES, Header
 from satchel_sync.bundles.limits import CHUNK_BYTES_MAX, RECORD_BYTES_MAX
 from satchel_sync.bundles.manifest import Counts, Manifest
 from satchel_sync.bundles.parcel import Parcel, Part
-from satchel_sync.bundles.sealer import Sealer
+from satchel_sync.bundles.sealer import Opener
 from satchel_sync.bundles.writer import context, signed
 
 Progress = Callable[[str, str, int, int], None]
@@ -44,23 +44,32 @@ class Bundle:
             raise BundleInvalid("header and manifest are of two bundles", hint=EXPORT_AGAIN)
         return Bundle(file, header, manifest, data, signature)
 
-    def verified(self, sealer: Sealer, progress: Progress) -> Parcel:
+    @property
+    def signed(self) -> bytes:
+        """What its signature is over."""
+        return signed(self.header, self.manifest_data)
+
+    def unsigned(self) -> BundleInvalid:
+        """The error that says that the signature is not of its sender."""
+        return BundleInvalid(
+            f"the manifest (bytes {self.header.manifest_at} to {self.header.file_bytes - 1})"
+            " is not what its sender signed",
+            hint=EXPORT_AGAIN,
+        )
+
+    def verified(self, opener: Opener, progress: Progress) -> Parcel:
         """The parcel, once signature, every chunk, every record and all counts have been checked.
 
         Its parts can be run through any number of times. Raises BundleInvalid, naming the place.
         """
-        if not sealer.verify(signed(self.header, self.manifest_data), self.signature):
-            raise BundleInvalid(
-                f"the manifest (bytes {self.header.manifest_at} to {self.header.file_bytes - 1})"
-                " is not what its sender signed, or the sender is not trusted here",
-                hint=EXPORT_AGAIN,
-            )
+        if not opener.verify(self.signed, self.signature):
+            raise self.unsigned()
         counts = Counts()
-        for part in self._parts(sealer, progress):
+        for part in self._parts(opener, progress):
             counts.add(part)
         if counts.plain() != self.manifest.counts:
             raise BundleInvalid("the bundle does not hold what its manifest counts")
-        return Parcel(self.manifest.head, _Again(lambda: self._parts(sealer, _silent)))
+        return Parcel(self.manifest.head, _Again(lambda: self._parts(opener, _silent)))
 
     def chunks(self, digest: Digest) -> Iterator[tuple[int, str, bytes]]:
         """(number, place in words, bytes) of every chunk, its hash checked. Needs no key."""
@@ -73,12 +82,15 @@ class Bundle:
             yield number, where, data
             at += size
 
-    def _parts(self, sealer: Sealer, progress: Progress) -> Iterator[Part]:
+    def _parts(self, opener: Opener, progress: Progress) -> Iterator[Part]:
         columns, total = self.manifest.head.columns, len(self.manifest.chunks)
         records = _Records()
         plain_bytes = 0
-        for number, where, sealed in self.chunks(sealer.digest):
-            plain = expanded(sealer.open(sealed, context(self.header.bundle_id, number)), where)
+        for number, where, sealed in self.chunks(opener.digest):
+            frame = opener.open(sealed, context(self.header.bundle_id, number))
+            if frame is None:
+                raise BundleInvalid(f"{where} was not sealed for this place in this bundle")
+            plain = expanded(frame, where)
             plain_bytes += len(plain)
             if plain_bytes > self.manifest.plain_bytes:
                 raise BundleInvalid(f"{where} expands to more than the manifest claims")

@@ -41,6 +41,7 @@ def write(
         counts=counts.plain(),
         plain_bytes=plain_bytes,
         chunks=tuple(chunks),
+        recipients=sealer.recipients,
     )
     _close(file, manifest, sealer)
     return manifest
@@ -68,8 +69,10 @@ def _close(file: BinaryIO, manifest: Manifest, sealer: Sealer) -> None:
 
 def signed(header: Header, manifest: bytes) -> bytes:
     """The bytes that the signature of a bundle is over."""
-    fields = (header.suite.encode(), header.bundle_id, struct.pack(">QQ", header.manifest_at,
-              header.manifest_bytes))  # fmt: skip
+    places = struct.pack(">QQ", header.manifest_at, header.manifest_bytes)
+    fields = [header.suite.encode(), header.bundle_id, places]
+    if header.format > 1:
+        fields.insert(0, struct.pack(">H", header.format))
     return b"satchel bundle\0" + b"\0".join(fields) + manifest
 
 
