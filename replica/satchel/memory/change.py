@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound
 from satchel.memory import text, view
 from satchel.memory.deleted import find_deleted, require_last
+from satchel.memory.guard import guarded
 from satchel.memory.lookup import build, find, find_to_change, require_change
 from satchel.memory.supersede import is_superseded, reopen, supersede
 from satchel.memory.write import leave_queued
@@ -54,9 +55,10 @@ def update(
 ) -> dict[str, Any]:
     """Correct a memory in place: same id, what is not given stays, the old text goes to history.
 
-    `clear` names columns to empty. Answers with the row. Raises InvalidInput, NotFound, Refused.
+    `clear` names columns to empty. Answers with the row, and with `warnings` where there are any.
+    Raises InvalidInput, NotFound, Refused.
     """
-    changes = _checked(
+    given = _checked(
         text=text,
         title=title,
         type=type,
@@ -68,11 +70,14 @@ def update(
         source=source,
         metadata=metadata,
     )
+    said = guarded(replica.settings.memory_secrets, "memory.secrets", given)
+    changes = _with_hash(said.columns)
     for name in clear or ():
         changes[_clearable(name)] = None
     if not changes:
         raise InvalidInput("nothing to update was given", hint="give `--text`, `--title`, …")
-    return _apply(replica, id, changes)
+    changed = _apply(replica, id, changes)
+    return {**changed, "warnings": said.warnings} if said.warnings else changed
 
 
 def pin(replica: Replica, id: str, on: bool = True) -> dict[str, Any]:  # noqa: A002
@@ -82,7 +87,9 @@ def pin(replica: Replica, id: str, on: bool = True) -> dict[str, Any]:  # noqa: 
 
 def alias(replica: Replica, id: str, names: Sequence[str]) -> dict[str, Any]:  # noqa: A002
     """Set the other names that search finds the memory by. Answers with the row."""
-    return _apply(replica, id, {"aliases": text.json_list(text.names(names, "names"))})
+    given = {"aliases": text.json_list(text.names(names, "names"))}
+    said = guarded(replica.settings.memory_secrets, "memory.secrets", given)
+    return _apply(replica, id, said.columns)
 
 
 def delete(replica: Replica, id: str, confirm: bool = False) -> dict[str, Any]:  # noqa: A002
@@ -166,8 +173,13 @@ def _checked(**given: Any) -> dict[str, Any]:
     }
     if given["text"] is not None:
         found["content"] = text.content(given["text"])
-        found["content_hash"] = text.content_hash(given["text"])
     return found
+
+
+def _with_hash(changes: dict[str, Any]) -> dict[str, Any]:
+    if "content" not in changes:
+        return changes
+    return {**changes, "content_hash": text.content_hash(changes["content"])}
 
 
 def _clearable(name: str) -> str:

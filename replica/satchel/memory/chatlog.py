@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from satchel.memory import ownership, paging, text, view
+from satchel.memory import audit, ownership, paging, text, view
+from satchel.memory.guard import guarded
 from satchel.memory.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 from satchel.memory.lookup import can_see, not_found, sees, select
 from satchel.memory.ownership import Owner
 from satchel.memory.search import SearchAnswer
 from satchel.memory.search import search as search_all
-from satchel.memory.secrets import redact
 from satchel.memory.visibility import Caller
 from satchel.store import rows
 from satchel_sync.digest import derived_id
@@ -51,13 +51,15 @@ def write(
 
     The id follows from conversation, ordinal, role and text, so that a turn is kept once however
     often it is captured; where a turn that the caller may not see has that id, from the owner too,
-    so that neither is lost or betrayed. Secrets are replaced before anything is written. Without
-    `ordinal` it is the next one that the caller sees. Raises InvalidInput, NotFound (a closed
-    space), Refused.
+    so that neither is lost or betrayed. Secrets are replaced before anything is written (or the
+    turn is refused, by `chatlog.secrets`). Without `ordinal` it is the next one that the caller
+    sees. Raises InvalidInput, NotFound (a closed space), Refused.
     """
     caller, now = replica.caller, replica.now_ms()
     conversation, role = text.name(conversation_id, "conversation_id"), text.name(role, "role")
-    clean, redactions = redact(text.content(content))
+    told = {"content": text.content(content), "metadata": text.json_object(metadata)}
+    said = guarded(replica.settings.chatlog_secrets, "chatlog.secrets", told)
+    clean = said.columns["content"]
     given = text.optional_whole(ordinal, "ordinal", 0, COUNT_MAX)
     owner = ownership.decide(caller, scope=scope, space=space, session=None, agent=agent)
     said_at = text.time_ms(said_at, "said_at")
@@ -68,9 +70,9 @@ def write(
         "tokens_in": text.optional_whole(tokens_in, "tokens_in", 0, COUNT_MAX),
         "tokens_out": text.optional_whole(tokens_out, "tokens_out", 0, COUNT_MAX),
         "cost": text.number(cost, "cost"),
-        "metadata": text.json_object(metadata),
+        "metadata": said.columns["metadata"],
         "said_at": now if said_at is None else said_at,
-        "redactions": redactions,
+        "redactions": said.redactions,
     }
     place = {"conversation_id": conversation, "ordinal": given, "said_at": columns["said_at"]}
     owned = {name: getattr(owner, name) for name in ("scope", "agent_id", "user_id", "space")}
@@ -100,7 +102,7 @@ def write(
         "conversation_id": conversation,
         "ordinal": given,
         "outcome": "created" if new else "exists",
-        "redactions": redactions,
+        "redactions": said.redactions,
     }
 
 
@@ -221,4 +223,5 @@ def show(replica: Replica, conversation_id: str) -> dict[str, Any]:
         found = select(db, Chatlog, where, params, tail)
     if not found:
         raise not_found("conversation", conversation)
+    audit.record(replica, "show", [("chatlog", one.id) for one in found])
     return {"conversation_id": conversation, "items": [view.plain(one) for one in found]}

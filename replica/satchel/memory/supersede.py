@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import Conflict
 from satchel.memory import text
 from satchel.memory.edges import SUPERSEDES, edge
+from satchel.memory.guard import guarded
 from satchel.memory.lookup import find_to_change, select
 from satchel.memory.moments import iso
 from satchel.memory.write import Written, embed_now, store_new
@@ -39,10 +40,14 @@ def supersede(
     again answers with what the first call did. Raises Conflict when another one was faster,
     NotFound, Refused, InvalidInput.
     """
-    content = text.content(content)
-    reason = text.optional_text(reason, "reason")
-    title = text.optional_text(title, "title")
-    source = text.optional_text(source, "source")
+    given = {
+        "content": text.content(content),
+        "reason": text.optional_text(reason, "reason"),
+        "title": text.optional_text(title, "title"),
+        "source": text.optional_text(source, "source"),
+    }
+    said = guarded(replica.settings.memory_secrets, "memory.secrets", given)
+    content, reason = said.columns["content"], said.columns["reason"]
     valid_from = text.time_ms(valid_from, "valid_from")
     request_id = text.optional_name(request_id, "request_id")
     now = replica.now_ms()
@@ -53,8 +58,8 @@ def supersede(
         id=derived_id("supersede", old.id, request_id) if request_id else rows.new_id(now),
         content=content,
         content_hash=text.content_hash(content),
-        title=title or old.title,
-        source=source or old.source,
+        title=said.columns["title"] or old.title,
+        source=said.columns["source"] or old.source,
         agent_id=_author(replica, old),
         metadata=None,
         valid_from=now if valid_from is None else valid_from,
@@ -80,7 +85,7 @@ def supersede(
         rows.insert(
             db, edge(new.id, old.id, SUPERSEDES, metadata=note, agent_id=replica.caller.agent_id)
         )
-    return _written(new.id, old.id, embedding)
+    return replace(_written(new.id, old.id, embedding), warnings=said.warnings)
 
 
 def close(db: Connection, old: Memory, valid_from: int, now_ms: int) -> None:

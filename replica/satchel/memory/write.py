@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from satchel.embedding import vectors
-from satchel.memory import ownership, secrets, text
+from satchel.memory import ownership, text
+from satchel.memory.guard import guarded
 from satchel.memory.interval import Moment, answers
 from satchel.memory.lookup import can_see, select
 from satchel.memory.ownership import Owner
@@ -64,12 +65,20 @@ def write(
     owner = ownership.decide(caller, scope=scope, space=space, session=session, agent=agent)
     now = replica.now_ms()
     valid_from = text.time_ms(valid_from, "valid_from")
+    said = guarded(
+        replica.settings.memory_secrets,
+        "memory.secrets",
+        {
+            "content": text.content(content),
+            "title": text.optional_text(title, "title"),
+            "source": text.optional_text(source, "source"),
+            "metadata": text.json_object(metadata),
+            "aliases": text.json_list(text.names(aliases, "aliases")),
+        },
+    )
     draft = Memory(
         id=rows.new_id(now),
         type=text.name(TYPE_DEFAULT if type is None else type, "type"),
-        title=text.optional_text(title, "title"),
-        content=text.content(content),
-        metadata=text.json_object(metadata),
         scope=owner.scope,
         agent_id=owner.agent_id,
         user_id=owner.user_id,
@@ -79,12 +88,11 @@ def write(
         importance=text.share(importance, "importance"),
         confidence=text.share(confidence, "confidence"),
         pinned=text.flag(pinned, "pin"),
-        source=text.optional_text(source, "source"),
         valid_from=now if valid_from is None else valid_from,
         recorded_at=now,
         expires_at=text.time_ms(expires_at, "expires_at"),
-        aliases=text.json_list(text.names(aliases, "aliases")),
-        content_hash=text.content_hash(content),
+        content_hash=text.content_hash(said.columns["content"]),
+        **said.columns,
     )
     made = embed_now(replica, draft)
     with replica.store.write(replica.actor) as db:
@@ -100,7 +108,7 @@ def write(
         superseded=[],
         similar=[],
         embedding=embedding,
-        warnings=_warnings(draft, now),
+        warnings=said.warnings + _warnings(draft, now),
     )
 
 
@@ -181,10 +189,7 @@ def _embedding_of(db: Connection, replica: Replica, memory_id: str) -> Embedding
 
 def _warnings(draft: Memory, now_ms: int) -> list[str]:
     """What a writer may not have meant."""
-    found = [
-        f"it seems to hold a secret ({kind}): it is stored as it is and will be synced"
-        for kind in secrets.kinds(draft.content or "")
-    ]
+    found = []
     if draft.expires_at is not None and draft.expires_at <= now_ms:
         found.append("it has already expired: no search will show it")
     if draft.valid_from is not None and draft.valid_from > now_ms:
