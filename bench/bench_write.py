@@ -48,8 +48,8 @@ def bench_write(tmp_path: Path) -> None:
             rows = _raw_rows(corpus, TIMES)
             works: dict[str, Callable[[], object]] = {
                 "raw insert": lambda raw=raw, rows=rows: raw.insert([next(rows)]),
-                "memory.write, queued": _writer(queued),
-                "memory.write, off": _writer(off),
+                "memory.write, queued": writer(queued),
+                "memory.write, off": writer(off),
             }
             found = in_turn(works, TIMES)
         raw.close()
@@ -67,7 +67,7 @@ def _told(section: Section, synchronous: str, found: dict[str, Samples]) -> None
     section.remarks.append(f"{synchronous}: {own:.2f} ms of our own at p50 (queued minus raw).")
 
 
-def _writer(replica: Replica) -> Callable[[], object]:
+def writer(replica: Replica) -> Callable[[], object]:
     texts, numbers = Corpus(3), count()
 
     def once() -> None:

@@ -21,7 +21,9 @@ def done(phase: str) -> None:
 def main(words: list[str]) -> None:
     """As `satchel.cli.main.run` and `satchel.cli.call.run_tool` do it, with a clock between."""
     from satchel.cli import quick
+    from satchel_crypto.network import enforce
 
+    enforce()
     done("import the command line")
     call = quick.read(words)
     assert call is not None, "phases are of the plain call of a tool"

@@ -15,7 +15,8 @@ from bench.corpus import Corpus
 
 from satchel.config import Settings
 from satchel.memory.visibility import Caller
-from satchel.replica import DATABASE_FILE, Replica
+from satchel.replica import DATABASE_FILE, Replica, open_store
+from satchel.store.activity import Activity
 from satchel.store.connection import CACHE_KIB, Store
 from satchel.store.sql import row_columns
 from satchel_sync.changes import Row
@@ -90,11 +91,16 @@ def _unit(drawn: bytes) -> bytes:
 
 
 @contextmanager
-def opened(home: Path, **settings: str) -> Iterator[Replica]:
-    """The replica in `home` as its operator; settings as in `Settings`."""
+def opened(home: Path, *, audited: bool = True, **settings: str) -> Iterator[Replica]:
+    """The replica in `home` as its operator; settings as in `Settings`. `audited` as doors do."""
     told = Settings(home=home, user_id="una", **settings)  # type: ignore[arg-type]
-    store = Store.open(home / DATABASE_FILE, durability=told.durability)
+    if audited:
+        store = open_store(told)
+    else:
+        store = Store.open(home / DATABASE_FILE, durability=told.durability)
     with Replica(store, told, Caller(None, "una", "operator")) as replica:
+        if not audited:
+            replica.activity = Activity(home)
         yield replica
 
 

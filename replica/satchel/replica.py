@@ -12,6 +12,7 @@ from satchel.memory.visibility import Caller
 from satchel.store.connection import Store
 
 if TYPE_CHECKING:
+    from satchel.audit.auditor import MachineAuditor
     from satchel.config import Settings
     from satchel.embedding.contract import Embedder
     from satchel.ranking.contract import Ranking
@@ -104,11 +105,18 @@ class Replica:
         return VectorIndex(self.store.home, self.ranking)
 
     @cached_property
+    def auditor(self) -> MachineAuditor:
+        """Who keeps the audit of this home."""
+        from satchel.audit.auditor import MachineAuditor
+
+        return MachineAuditor(self.settings)
+
+    @cached_property
     def activity(self) -> Activity:
         """The side database of reads; opened with the first of them."""
         from satchel.store.activity import Activity
 
-        return Activity(self.store.home)
+        return Activity(self.store.home, self.auditor, self.store.replica_id)
 
     def _embedding(self) -> tuple[Embedder | None, str]:
         if self.given_embedder and self.settings.embedding != "off":
@@ -143,8 +151,16 @@ def open_replica(settings: Settings, *, embedder: Embedder | None = None) -> Rep
     Raises StoreUnusable, StoreNewer, StoreBusy, or Refused for a setting that cannot be kept.
     """
     settings.require_built()
-    store = Store.open(settings.home / DATABASE_FILE, durability=settings.durability)
+    store = open_store(settings)
     return Replica(store, settings, caller_of(settings), given_embedder=embedder)
+
+
+def open_store(settings: Settings) -> Store:
+    """The store in `settings.home`, with its audit: what every door opens."""
+    from satchel.audit.auditor import MachineAuditor
+
+    path = settings.home / DATABASE_FILE
+    return Store.open(path, durability=settings.durability, auditor=MachineAuditor(settings))
 
 
 def caller_of(settings: Settings) -> Caller:

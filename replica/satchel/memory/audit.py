@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from satchel.memory.secrets import redact
+from satchel.store.activity import Trace
+from satchel.store.touched import TOOL
 
 if TYPE_CHECKING:
     from satchel.replica import Replica
 
-QUERY_CHARS_KEPT = 1_000
 
+def record(
+    replica: Replica, tool: str, rows: Iterable[tuple[str, str]], *, recalled: bool = False
+) -> None:
+    """Note that this caller was given these rows (kind, key) by `tool`, if no door named it.
 
-def record(replica: Replica, tool: str, ids: Sequence[str], query: str | None = None) -> None:
-    """Note that this caller was given these rows; a secret in the question is not kept."""
+    `recalled` rows are counted too, for the ranking and for the guard against giving them again.
+    """
     caller = replica.caller
     who = f"{caller.role}:{caller.agent_id or caller.user_id or ''}"
-    asked = None if query is None else redact(query[:QUERY_CHARS_KEPT])[0]
-    replica.activity.record_read_soon(who, ids, replica.now_ms(), tool=tool, query=asked)
+    trace = Trace(
+        at=replica.now_ms(),
+        actor=replica.actor,
+        tool=TOOL.get() or tool,
+        rows=tuple(rows),
+        caller=who if recalled else None,
+        writes=_writes_head(replica),
+    )
+    replica.activity.record_soon(trace)
+
+
+def _writes_head(replica: Replica) -> tuple[int, bytes] | None:
+    """Where the chain of writes stands; None where a power cut could still take it back."""
+    if replica.settings.durability != "full":
+        return None
+    query = "SELECT seq, link FROM audit_head WHERE replica_id = ?"
+    with replica.store.read() as db:
+        found = db.execute(query, (replica.store.replica_id,)).fetchone()
+    if found is None or type(found[0]) is not int or not isinstance(found[1], bytes):
+        return None  # none yet, or one that somebody wrote by hand: `audit verify` tells
+    return found[0], found[1]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import NotFound
-from satchel.memory import text, view
+from satchel.memory import audit, text, view
 from satchel.memory.limits import GRAPH_DEPTH_MAX, GRAPH_NODES_MAX
 from satchel.memory.lookup import can_see, find, require_change, resolve, select
 from satchel.store import rows
@@ -109,6 +109,7 @@ def graph(replica: Replica, id: str, *, depth: int = 1) -> dict[str, Any]:  # no
             if not ring or truncated:
                 break
         nodes = _nodes(db, replica, distance)
+    audit.record(replica, "graph", [("memory", node["id"]) for node in nodes])
     shown = [one for one in found.values() if {one.from_id, one.to_id} <= distance.keys()]
     return {
         "root": root.id,

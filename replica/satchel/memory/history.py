@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import InvalidInput, NotFound
+from satchel.memory import audit
 from satchel.memory.deleted import find_deleted
 from satchel.memory.edges import SUPERSEDES
 from satchel.memory.limits import HISTORY_ROWS_MAX
@@ -53,6 +54,7 @@ def history(replica: Replica, id: str, *, kind: str = "memory") -> dict[str, Any
             f"ORDER BY t.at DESC, t.hlc DESC, t.id LIMIT {HISTORY_ROWS_MAX}",
         )
         reason = _reason(db, replica.caller, key) if kind == "memory" else None
+    audit.record(replica, "history", [(kind, key)])
     items = [_item(kind, one) for one in found]
     last = next((one for one in items if one["event"] == "supersede"), None)
     if last is not None and reason is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import InvalidInput
-from satchel.memory import ownership, text, view
+from satchel.memory import audit, ownership, text, view
 from satchel.memory.limits import IDS_MAX, LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 from satchel.memory.lookup import can_see, find_to_change, resolve, resolve_to_travel, select
 from satchel.store import rows
@@ -109,6 +109,7 @@ def inbox(
         )
         sql = f"SELECT count(*) FROM message AS t WHERE {where} AND t.acked_at IS NULL"
         unread = int(db.execute(sql, params).get)
+    audit.record(replica, "inbox", [("message", one.id) for one in found])
     return {"items": [view.plain(one) for one in found], "unread": unread}
 
 

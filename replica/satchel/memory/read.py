@@ -32,7 +32,8 @@ def get(replica: Replica, ids: Sequence[str]) -> dict[str, Any]:
                 items.append(_one(db, replica, given))
             except NotFound:
                 missing.append(given)
-    audit.record(replica, "get", [item["id"] for item in items])
+    given_rows = [(item.get("kind", "memory"), item["id"]) for item in items]
+    audit.record(replica, "get", given_rows, recalled=True)
     return {"items": items, "missing": missing}
 
 
@@ -91,6 +92,7 @@ def list_memories(
             "ORDER BY coalesce(t.recorded_at, 0) DESC, t.id DESC LIMIT :limit",
         )
     page = found[:limit]
+    audit.record(replica, "list", [("memory", row.id) for row in page])
     more = len(found) > limit
     return {
         "items": [view.memory(row, now) for row in page],

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import ConfirmationNeeded, Conflict, InvalidInput
-from satchel.memory import ownership, task_rows, text
+from satchel.memory import audit, ownership, task_rows, text
 from satchel.memory.limits import (
     DEPENDS_ON_MAX,
     LEASE_MS_DEFAULT,
@@ -208,7 +208,9 @@ def reopen(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
 def get(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
     """One task. Raises NotFound or AmbiguousId."""
     with replica.store.read() as db:
-        return task_rows.shown(db, replica, find(db, replica.caller, Task, id))
+        shown = task_rows.shown(db, replica, find(db, replica.caller, Task, id))
+    audit.record(replica, "get", [("task", shown["id"])])
+    return shown
 
 
 def list_tasks(
@@ -244,6 +246,7 @@ def list_tasks(
         shown = [task_rows.shown(db, replica, task) for task in found]
     if ready:
         shown = [one for one in shown if one["ready"]]
+    audit.record(replica, "list", [("task", one["id"]) for one in shown[:limit]])
     return {"items": shown[:limit], "total": len(shown)}
 
 
@@ -265,6 +268,7 @@ def tree(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
                 nodes[child.id] = {**task_rows.shown(db, replica, child), "children": []}
                 nodes[child.parent_id or ""]["children"].append(nodes[child.id])
                 ring.append(child.id)
+    audit.record(replica, "tree", [("task", key) for key in nodes])
     return {**nodes[root.id], "truncated": truncated}
 
 

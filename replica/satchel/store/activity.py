@@ -1,7 +1,8 @@
 """`activity.db`: what reading leaves behind, beside the replica so that reads write nothing synced.
 
-Who read what and when, how often a memory was found, and what a caller was just given. Losing this
-file loses no memory: a reader never fails because of it, and `satchel doctor` shows its state.
+Who read what and when (the chain of reads, see audit/), how often a memory was found, and what a
+caller was just given. Losing this file loses no memory: a reader never fails because of it, and
+`satchel doctor` shows its state.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 
+from satchel_crypto.errors import CryptoError
+
+ACTIVITY_FILE = "activity.db"
 DAY_MS = 24 * 60 * 60 * 1000
-AUDIT_KEPT_DAYS = 90
 RECALL_KEPT_MS = DAY_MS
 """How long a caller counts as having just been given a memory."""
 BUSY_TIMEOUT_MS = 200
@@ -29,35 +32,61 @@ WAL_PAGES = 100
 """Pages of the write-ahead log that go into the file at once; whoever opens it reads that many."""
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS read_audit (
-  row INTEGER PRIMARY KEY, at INTEGER NOT NULL, caller TEXT NOT NULL, tool TEXT NOT NULL,
-  query TEXT, ids TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS read_audit_at ON read_audit(at);
+DROP TABLE IF EXISTS read_audit;
 CREATE TABLE IF NOT EXISTS access (
   memory_id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS recalled (
   caller TEXT NOT NULL, memory_id TEXT NOT NULL, at INTEGER NOT NULL,
   PRIMARY KEY (caller, memory_id)) WITHOUT ROWID;
 """
+"""The old table kept what was asked; nothing of a question is kept any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadAudit:
-    """One read: who asked what with which tool, and the ids of the answer."""
+class Trace:
+    """One read: who was given which rows (kind, key) at `at` (UTC ms) by which tool.
+
+    `caller` is who for the guard of what was just recalled; None where the rows are not counted.
+    `writes` is (number, link) of where the chain of writes stood on the disk then, if that is sure.
+    """
 
     at: int
-    caller: str
+    actor: str | None
     tool: str
-    query: str | None
-    ids: tuple[str, ...]
+    rows: tuple[tuple[str, str], ...]
+    caller: str | None = None
+    writes: tuple[int, bytes] | None = None
+
+
+class ReadAuditor(Protocol):
+    """Who keeps the chain of reads."""
+
+    def prepare(self, db: apsw.Connection) -> None:
+        """Make the tables of the chain where they are not there yet."""
+        ...
+
+    def append_read(
+        self, db: apsw.Connection, replica_id: bytes, trace: Trace, lost_before: int
+    ) -> None:
+        """Append one read, inside a write transaction. Raises CryptoError, apsw.Error.
+
+        `lost_before` counts the reads before it that could not be appended.
+        """
+        ...
 
 
 class Activity:
     """The side database of one home; every method is one short transaction."""
 
-    def __init__(self, home: Path) -> None:
-        self.path = home / "activity.db"
+    def __init__(
+        self, home: Path, auditor: ReadAuditor | None = None, replica_id: bytes = b""
+    ) -> None:
+        """With an `auditor`, reads are appended to its chain under this replica's id."""
+        self.path = home / ACTIVITY_FILE
+        self._auditor = auditor
+        self._replica_id = replica_id
         self._failures = 0
+        self._lost = 0
         self._last_failure = ""
         self._lock = threading.Lock()
         self._db: apsw.Connection | None = None
@@ -82,47 +111,56 @@ class Activity:
                 self._db.close()
                 self._db = None
 
-    def record_read(
-        self, caller: str, ids: Sequence[str], at: int, *, tool: str, query: str | None = None
-    ) -> bool:
-        """Leave a trace of one read at `at` (UTC ms). Whether it could be written."""
+    def record(self, trace: Trace) -> bool:
+        """Leave a trace of one read. Whether it could be written."""
         with self._lock:
-            return self._kept(caller, ids, at, tool, query)
+            return self._kept(trace)
 
-    def record_read_soon(
-        self, caller: str, ids: Sequence[str], at: int, *, tool: str, query: str | None = None
-    ) -> None:
-        """Like `record_read`, beside what the caller does next; all other methods wait for it."""
+    def record_soon(self, trace: Trace) -> None:
+        """Like `record`, beside what the caller does next; all other methods wait for it."""
         self._lock.acquire()
-        trace = (caller, ids, at, tool, query)
         try:
-            _thread.start_new_thread(self._keep_and_release, trace)
+            _thread.start_new_thread(self._keep_and_release, (trace,))
         except RuntimeError:  # no more threads are to be had: then now
-            self._keep_and_release(*trace)
+            self._keep_and_release(trace)
 
     def wait(self) -> None:
         """Return when every trace that was to be left soon is left."""
         with self._lock:
             pass
 
-    def _keep_and_release(self, *trace: Any) -> None:
+    def _keep_and_release(self, trace: Trace) -> None:
         try:
-            self._kept(*trace)
+            self._kept(trace)
         finally:
             self._lock.release()
 
-    def _kept(self, caller: str, ids: Sequence[str], at: int, tool: str, query: str | None) -> bool:
-        """With the lock."""
+    def _kept(self, trace: Trace) -> bool:
+        """With the lock. The next read that can be kept tells how many before could not."""
         try:
-            with self._open() as db:
-                self._record(db, caller, ids, at, tool, query)
-                if self._purged_at is None or abs(at - self._purged_at) >= PURGE_EACH_MS:
-                    self._purge(db, at)
-        except (apsw.Error, OSError) as error:
+            self._write(self._open(), trace)
+        except (apsw.Error, OSError, CryptoError) as error:
             # Said by doctor: a read is not refused because its trace cannot be kept.
             self._failed(error)
+            self._lost += 1
             return False
+        self._lost = 0
         return True
+
+    def _write(self, db: apsw.Connection, trace: Trace) -> None:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if self._auditor is not None:
+                self._auditor.append_read(db, self._replica_id, trace, self._lost)
+            if trace.caller is not None:
+                _count(db, trace.caller, [key for _, key in trace.rows], trace.at)
+            if self._purged_at is None or abs(trace.at - self._purged_at) >= PURGE_EACH_MS:
+                db.execute("DELETE FROM recalled WHERE at < ?", (trace.at - RECALL_KEPT_MS,))
+                self._purged_at = trace.at
+            db.execute("COMMIT")
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
@@ -146,17 +184,6 @@ class Activity:
         )
         return {str(memory_id): (int(count), int(at)) for memory_id, count, at in found}
 
-    def audit(self, limit: int = 100) -> list[ReadAudit]:
-        """The latest reads, newest first."""
-        found = self._read(
-            "SELECT at, caller, tool, query, ids FROM read_audit ORDER BY row DESC LIMIT ?",
-            (limit,),
-        )
-        return [
-            ReadAudit(at=at, caller=caller, tool=tool, query=query, ids=tuple(json.loads(ids)))
-            for at, caller, tool, query, ids in found
-        ]
-
     def _read(self, query: str, parameters: tuple[str | int, ...]) -> list[Any]:
         with self._lock:
             try:
@@ -167,43 +194,37 @@ class Activity:
 
     def _open(self) -> apsw.Connection:
         if self._db is None:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            if not self.path.exists():  # whoever closes a file drops the locks of others on it
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            # A command reads once and ends: the disk is waited for every some reads, not at each.
-            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            db.wal_autocheckpoint(WAL_PAGES)
-            db.execute("PRAGMA journal_mode = WAL").fetchall()
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.execute(SCHEMA)
+            prepare(db)
+            if self._auditor is not None:
+                self._auditor.prepare(db)
             self._db = db
         return self._db
 
-    @staticmethod
-    def _record(
-        db: apsw.Connection,
-        caller: str,
-        ids: Sequence[str],
-        at: int,
-        tool: str,
-        query: str | None,
-    ) -> None:
-        db.execute(
-            "INSERT INTO read_audit(at, caller, tool, query, ids) VALUES(?, ?, ?, ?, ?)",
-            (at, caller, tool, query, json.dumps(list(ids))),
-        )
-        db.executemany(
-            "INSERT INTO access(memory_id, count, last_at) VALUES(?, 1, ?)"
-            " ON CONFLICT(memory_id) DO UPDATE SET count = count + 1, last_at = excluded.last_at",
-            [(memory_id, at) for memory_id in ids],
-        )
-        db.executemany(
-            "INSERT INTO recalled(caller, memory_id, at) VALUES(?, ?, ?)"
-            " ON CONFLICT(caller, memory_id) DO UPDATE SET at = excluded.at",
-            [(caller, memory_id, at) for memory_id in ids],
-        )
 
-    def _purge(self, db: apsw.Connection, at: int) -> None:
-        db.execute("DELETE FROM read_audit WHERE at < ?", (at - AUDIT_KEPT_DAYS * DAY_MS,))
-        db.execute("DELETE FROM recalled WHERE at < ?", (at - RECALL_KEPT_MS,))
-        self._purged_at = at
+def prepare(db: apsw.Connection) -> None:
+    """Set up a connection, and make the tables that are not there yet."""
+    # A command reads once and ends: the disk is waited for every some reads, not at each.
+    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    db.wal_autocheckpoint(WAL_PAGES)
+    db.execute("PRAGMA journal_mode = WAL").fetchall()
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("PRAGMA secure_delete = ON").fetchall()
+    db.execute(SCHEMA)
+
+
+def _count(db: apsw.Connection, caller: str, ids: Sequence[str], at: int) -> None:
+    """Count these rows as given, and as given to this caller just now."""
+    db.executemany(
+        "INSERT INTO access(memory_id, count, last_at) VALUES(?, 1, ?)"
+        " ON CONFLICT(memory_id) DO UPDATE SET count = count + 1, last_at = excluded.last_at",
+        [(memory_id, at) for memory_id in ids],
+    )
+    db.executemany(
+        "INSERT INTO recalled(caller, memory_id, at) VALUES(?, ?, ?)"
+        " ON CONFLICT(caller, memory_id) DO UPDATE SET at = excluded.at",
+        [(caller, memory_id, at) for memory_id in ids],
+    )

@@ -16,6 +16,7 @@ from satchel.store import (
     quarantine,
     scrubbing,
     succession,
+    touched,
     wiping,
 )
 from satchel.store.codec import upsert
@@ -79,6 +80,9 @@ def apply(
     db.execute("UPDATE control SET applying = 1")
     _store(db, table, plan.winners, held)
     db.execute("UPDATE control SET applying = 0")
+    own = [row for row in plan.winners.values() if row.stamp.origin == ours[0]]
+    touched.note("restamped", table.name, [row.key for row in own])
+    touched.note_stamps([row.stamp.hlc for row in own])
     withheld = [row for row in rows if row.key in local]
     outbox.mark_sent(db, table, [*withheld, *plan.held_of(free)])
     outbox.drop(db, table, (*plan.replaced, *plan.at_hub))
@@ -184,7 +188,9 @@ def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int, path: s
 def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> None:
     """Hash new texts, queue vectors that are wanted, forget the journal of what was scrubbed."""
     scrubbed = [key for key, row in plan.winners.items() if row.stamp == SCRUBBED]
-    wiping.owe(db, set(scrubbed).intersection(plan.replaced))
+    lost = set(scrubbed).intersection(plan.replaced)
+    wiping.owe(db, lost)
+    touched.note("forgotten", table.name, sorted(lost))
     scrubbing.scrub(db, ((table.name, key) for key in scrubbed), now_ms, pulled=True)
     if table is MEMORY:
         hash_texts(db)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Literal
 import apsw
 
 from satchel.errors import SatchelError, StoreBusy, StoreNewer, StoreUnusable
-from satchel.store import current, fingerprint, identity
+from satchel.store import current, fingerprint, identity, touched
 from satchel_crypto import random_bytes
 
 if TYPE_CHECKING:
+    from satchel.store.touched import Auditor
     from satchel_sync.ports import Clock
 
 BUSY_TIMEOUT_MS = 30_000
@@ -57,6 +58,7 @@ class Store:
         self._durability = durability
         self._busy_timeout_ms = busy_timeout_ms
         self._clock = clock
+        self._auditor: Auditor | None = None
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
         self._lock = threading.Lock()
@@ -68,13 +70,16 @@ class Store:
         durability: Durability = "full",
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
         clock: Clock = SYSTEM_CLOCK,
+        auditor: Auditor | None = None,
     ) -> Store:
         """Open or make the file, in WAL mode and in this program's schema.
 
-        `full` survives a power cut, `process` a crash of the process only. Raises StoreUnusable (no
+        `full` survives a power cut, `process` a crash of the process only; `auditor` keeps a record
+        of every write. Raises StoreUnusable (no
         folder, no database, no WAL), StoreNewer, StoreBusy; a refused file stays as it was.
         """
         store = Store(path, durability, busy_timeout_ms, clock)
+        store._auditor = auditor
         try:
             store._place = _make_file(path)
             store._recognise(store._db())
@@ -134,7 +139,7 @@ class Store:
         db = self._db()
         if _in_transaction(db):
             raise RuntimeError("a write inside another transaction of this thread")
-        with _translated(self.path):
+        with _translated(self.path), touched.noting() as notes:
             self._until_free(db, "BEGIN IMMEDIATE")
             try:
                 self._still_ours(db)
@@ -143,10 +148,13 @@ class Store:
                 )
                 untouched = db.total_changes()
                 seal.seal(db, self._clock.now_ms())
+                by_hand = notes.taken()
                 yield db
                 seal.seal(db, self._clock.now_ms())
-                if db.total_changes() == untouched:
+                if db.total_changes() == untouched and notes.told is None:
                     return
+                if self._auditor is not None:
+                    self._auditor.append(db, self._clock.now_ms(), actor, by_hand, notes)
                 db.execute("UPDATE control SET actor = NULL, wall_ms = NULL, applying = 0")
                 self._require_same_file()
                 self._until_free(db, "COMMIT")

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from satchel.store import lenient, outbox, quarantine, wiping
+from satchel.store import lenient, outbox, quarantine, touched, wiping
 from satchel.store.codec import upsert
 from satchel.store.sql import row_columns
 from satchel.store.triggers import TEXT_COLUMNS
@@ -51,6 +51,7 @@ def heal(db: apsw.Connection, table: Table, rows: Sequence[Row]) -> int:
     db.execute("UPDATE control SET applying = 0")
     wiping.owe(db, [row.key for row in wanted if row.stamp == SCRUBBED])
     outbox.bump(db)
+    touched.note("healed", table.name, [row.key for row in wanted])
     return len(wanted)
 
 

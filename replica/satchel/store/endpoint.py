@@ -9,7 +9,7 @@ import platform
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 
@@ -26,11 +26,14 @@ from satchel.store import (
     sending,
     settling,
     succession,
+    touched,
     wiping,
 )
 from satchel.store.connection import Store
 from satchel_sync.changes import (
     Applied,
+    AuditBatch,
+    AuditHeld,
     Batch,
     Digest,
     Hello,
@@ -47,6 +50,22 @@ from satchel_sync.tables import TABLES, Table
 from satchel_sync.version import PROTOCOL, SCHEMA
 
 
+class AuditSource(Protocol):
+    """What of this machine's audit chains waits for the hub."""
+
+    def waiting(self, held: Mapping[str, AuditHeld], without: Collection[str] = ()) -> AuditBatch:
+        """See `Replica.audit_waiting`."""
+        ...
+
+    def sent(self, held: Mapping[str, AuditHeld]) -> None:
+        """See `Replica.audit_sent`."""
+        ...
+
+    def keep(self, db: apsw.Connection) -> None:
+        """Write down, in this transaction, what was sent."""
+        ...
+
+
 class SqliteReplica:
     """A `Store` that can be synced. Every call is one local transaction.
 
@@ -54,16 +73,23 @@ class SqliteReplica:
 
     `adopt` lets a file of another hub, or of none, join the one that answers: it takes a new id and
     is reconciled. `version` is the program's, for the hub's records; `path` names in the journal
-    how rows come in (`pull`, `bundle`).
+    how rows come in (`pull`, `bundle`). Without `audit` no audit is sent.
     """
 
     def __init__(
-        self, store: Store, *, adopt: bool = False, version: str = "", path: str = "pull"
+        self,
+        store: Store,
+        *,
+        adopt: bool = False,
+        version: str = "",
+        path: str = "pull",
+        audit: AuditSource | None = None,
     ) -> None:
         self._store = store
         self._adopt = adopt
         self._version = version
         self._path = path
+        self._audit = audit
 
     def hello(self) -> Hello:
         """Who we are; an attempt that was never answered is named again."""
@@ -219,12 +245,38 @@ class SqliteReplica:
         with self._store.write() as db:
             journal.sent(db, losers)
 
+    def audit_waiting(
+        self, held: Mapping[str, AuditHeld], without: Collection[str] = ()
+    ) -> AuditBatch:
+        """The next audit records behind those that the hub holds."""
+        return self._audit.waiting(held, without) if self._audit else AuditBatch()
+
+    def audit_sent(self, held: Mapping[str, AuditHeld]) -> None:
+        """Remember how far the hub has the chains; it is kept with the report."""
+        if self._audit:
+            self._audit.sent(held)
+
     def record(self, report: Mapping[str, Any]) -> None:
         """Keep the report of this attempt, done or failed."""
         with self._store.write() as db:
+            if self._audit:
+                self._audit.keep(db)
             attempts.end(db, report, self._store.now_ms())
+            if moved := _moved(report):
+                touched.tell("synced", {"path": self._path, **moved})
         with suppress(StoreBusy):  # what a pull scrubbed stays owed, to be wiped after the next
             wiping.wipe(self._store)
+
+
+def _moved(report: Mapping[str, Any]) -> dict[str, str | int]:
+    """What a report counts of rows that came or went; nothing where none did."""
+    kinds = report.get("kinds") or {}
+    counts: dict[str, str | int] = {
+        name: sum(int(one.get(name) or 0) for one in kinds.values()) for name in ("sent", "pulled")
+    }
+    counts["restamped"] = int(report.get("restamped") or 0)
+    counts["repaired"] = sum(map(len, (report.get("repaired") or {}).values()))
+    return {name: count for name, count in counts.items() if count}
 
 
 def _columns(table: Table) -> dict[str, str]:

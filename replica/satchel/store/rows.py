@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from satchel.errors import AmbiguousId, Conflict, InvalidInput, NotFound, UnknownArgument
-from satchel.store import outbox
+from satchel.store import outbox, touched
 from satchel.store.codec import upsert
 from satchel.store.lenient import read_columns
 from satchel.store.sql import alive
@@ -72,6 +72,7 @@ def insert_lowest(db: apsw.Connection, row: object) -> None:
     upsert(db, table, [lowest])
     db.execute("UPDATE control SET applying = 0")
     outbox.put(db, table, [key])
+    touched.note("created", table.name, [key])
 
 
 def update(db: apsw.Connection, table: Table, key: str, **columns: Value) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import apsw
 
-from satchel.store import journal, outbox, wiping
+from satchel.store import journal, outbox, touched, wiping
 from satchel.store.codec import upsert
 from satchel_sync.row import Row
 from satchel_sync.stamp import INT64_MAX, SCRUBBED
@@ -144,6 +144,7 @@ def _scrub_rows(db: apsw.Connection, table: Table, keys: Sequence[str]) -> list[
         upsert(db, table, (scrubbed(table, key) for key in held))
         db.execute("UPDATE control SET applying = 0")
         wiping.owe(db, held)
+        touched.note("forgotten", table.name, held)
     _forget_traces(db, table, keys)
     return held
 

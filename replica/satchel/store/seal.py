@@ -12,10 +12,11 @@ from typing import Any
 
 import apsw
 
-from satchel.store import quarantine, scrubbing
+from satchel.store import quarantine, scrubbing, touched
 from satchel.store.embedded_text import UNHASHED, content_hash, text_hash
 from satchel.store.lenient import plain, read_columns, read_row, read_value
 from satchel.store.outbox import UNSENDABLE
+from satchel.store.sql import HISTORY_KINDS
 from satchel_sync.digest import derived_id, row_digest
 from satchel_sync.row import Row
 from satchel_sync.stamp import SCRUBBED, Stamp
@@ -40,12 +41,15 @@ def seal(db: apsw.Connection, now_ms: int) -> None:
         return
     if TEXTS in waiting:
         hash_texts(db)
+    events = _events(db) if PENDING in waiting else {}
     for kind in waiting:
-        if kind not in (PENDING, TEXTS, "history"):
-            _seal_table(db, BY_NAME[kind], now_ms)
+        if kind not in (PENDING, TEXTS):
+            _seal_table(db, BY_NAME[kind], now_ms, events)
+    for (kind, key), event in events.items():  # of rows that are gone, or sealed already
+        touched.note(event, kind, [key])
     if PENDING in waiting:
         _write_history(db)
-    _seal_table(db, BY_NAME["history"], now_ms)
+    _seal_table(db, BY_NAME["history"], now_ms, None)  # made here: nobody's act
 
 
 def waits(db: apsw.Connection) -> bool:
@@ -88,9 +92,13 @@ def _put_right(db: apsw.Connection, row: int, held: Any, own: str) -> None:
     db.execute("UPDATE control SET applying = 0")
 
 
-def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
+def _seal_table(
+    db: apsw.Connection, table: Table, now_ms: int, events: dict[tuple[str, str], str] | None
+) -> None:
+    """Give every unsealed row its digest, and note what became of it, unless `events` is None."""
     rows = [row for (row,) in db.execute(f"SELECT row FROM {table.name} WHERE digest IS NULL")]
     about: list[Row] = []
+    stamps: list[int] = []
     for row in rows:
         found = read_row(db, table, row)
         key, values = found[0], tuple(found[6:])
@@ -98,12 +106,39 @@ def _seal_table(db: apsw.Connection, table: Table, now_ms: int) -> None:
             f"UPDATE {table.name} SET digest = ? WHERE row = ?",
             (digest_of(table, key, values), row),
         )
+        if isinstance(found[2], int) and found[3] != SCRUBBED.origin:
+            stamps.append(found[2])
+        if events is not None:
+            event = events.pop((table.name, _name(key)), None)
+            touched.note(_became(table, found[1], event), table.name, [_name(key)])
         if table.name == "memory":
             queue_embedding(db, key, now_ms)
         elif table.name in ABOUT and isinstance(key, str):
             about.append(Row(key, SCRUBBED, "", values))
+    touched.note_stamps(stamps)
     if about:
         scrubbing.scrub_late(db, table, about)
+
+
+def _events(db: apsw.Connection) -> dict[tuple[str, str], str]:
+    """(kind, key) -> the last event that waits."""
+    query = f"SELECT kind, CAST(key AS BLOB), event FROM {PENDING} ORDER BY seq"
+    found: Any = db.execute(query)
+    return {(kind, _name(bytes(key))): event for kind, key, event in found}
+
+
+def _name(key: Any) -> str:
+    """A key as text, whatever somebody wrote by hand."""
+    return key.decode(errors="backslashreplace") if isinstance(key, bytes) else str(key)
+
+
+def _became(table: Table, life: Any, event: str | None) -> str:
+    """What became of a row; of a kind without history it is not known whether it was there."""
+    if isinstance(life, int) and not (life >> 16) & 1:
+        return "deleted"
+    if event is None:
+        return "created" if table.name in HISTORY_KINDS else "written"
+    return {"update": "updated", "restore": "restored"}.get(event, event)
 
 
 def digest_of(table: Table, key: Any, values: tuple[Any, ...]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from satchel.store import journal, outbox, quarantine
+from satchel.store import journal, outbox, quarantine, touched
 from satchel_sync import merge, restamp
 from satchel_sync.changes import Loser, PushAnswer, Refusal, Row, Settled, Version
 from satchel_sync.clock import nearest_future
@@ -95,6 +95,8 @@ def _restamp(
     )
     if not db.changes():
         return False
+    touched.note("restamped", table.name, [row.key])
+    touched.note_stamps([hlc])
     outbox.put(db, table, [row.key])
     return True
 

@@ -10,6 +10,9 @@ from satchel_sync.tables import EXTRA, Table
 ALIVE = f"((({{t}}life >> 16) & 1) = 1 AND {{t}}life < {INT64_MAX})"
 """Whether a row is neither deleted nor scrubbed; `.format(t="")` or `.format(t="m.")`."""
 
+HISTORY_KINDS = frozenset({"memory", "relationship", "task", "chatlog", "session", "space"})
+"""Kinds whose old values are kept when they change."""
+
 WALL_MS = (
     "coalesce((SELECT wall_ms FROM control),"
     " CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER))"

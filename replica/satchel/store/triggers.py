@@ -13,7 +13,7 @@ from functools import cache
 import apsw
 
 from satchel.store import vector_triggers
-from satchel.store.sql import WALL_MS, version_hex
+from satchel.store.sql import HISTORY_KINDS, WALL_MS, version_hex
 from satchel.store.withholding import WITHHELD, spread, withhold
 from satchel_sync.clock import HLC_MAX
 from satchel_sync.stamp import (
@@ -27,9 +27,6 @@ from satchel_sync.stamp import (
 )
 from satchel_sync.subjects import SUBJECT_COLUMNS
 from satchel_sync.tables import EXTRA, TABLES, Table
-
-HISTORY_KINDS = frozenset({"memory", "relationship", "task", "chatlog", "session", "space"})
-"""Kinds whose old values are kept when they change."""
 
 TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "memory": ("title", "content", "aliases"),

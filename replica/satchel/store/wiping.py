@@ -1,6 +1,6 @@
 """What a scrub leaves to do when it is committed: old words in the text index, pages, logs, files.
 
-Vectors lie in files beside, reads leave queries behind. Backups are not touched, but named: whoever
+Vectors lie in files beside, reads leave counts behind. Backups are not touched, but named: whoever
 asked must know of them.
 
 It is owed by a note in the file until it is done, so a process that dies in between, or a reader
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from satchel.errors import StoreBusy
-from satchel.store.activity import SCHEMA
+from satchel.store.activity import ACTIVITY_FILE, SCHEMA
 from satchel.store.meta import meta, set_meta
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ STEP_PAGES = 2_000
 INDEXES = ("memory_fts", "chatlog_fts")
 VECTORS = "vectors"
 BACKUPS = "backups"
-ACTIVITY_FILE = "activity.db"
 
 
 def owe(db: apsw.Connection, keys: Collection[str]) -> None:
@@ -66,7 +65,7 @@ def wipe(store: Store, *, compact_bytes_max: int = COMPACT_BYTES_MAX) -> bool:
         _merge(store, index)
     compacted = _compact(store, compact_bytes_max)
     _drop_vectors(store.home / VECTORS)
-    _forget_queries(store.home / ACTIVITY_FILE, keys)
+    _forget_access(store.home / ACTIVITY_FILE, keys)
     store.cut_log()
     with store.write() as db:
         left = sorted(set(owed(db)) - set(keys))
@@ -121,8 +120,8 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
 
 
-def _forget_queries(path: Path, keys: Collection[str]) -> None:
-    """Empty the queries whose answer held one of these ids, and what else names them."""
+def _forget_access(path: Path, keys: Collection[str]) -> None:
+    """How often these rows were given and to whom just now; the audit keeps their ids."""
     if not path.exists():
         return
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -132,11 +131,6 @@ def _forget_queries(path: Path, keys: Collection[str]) -> None:
         db.execute(SCHEMA)  # its first reader may have made the file and not come further yet
         named = json.dumps(sorted(keys))
         with db:
-            db.execute(
-                "UPDATE read_audit SET query = NULL WHERE EXISTS (SELECT 1 FROM json_each(?) AS k"
-                " WHERE instr(read_audit.ids, k.value) > 0)",
-                (named,),
-            )
             for table in ("access", "recalled"):
                 db.execute(
                     f"DELETE FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))",
@@ -145,7 +139,7 @@ def _forget_queries(path: Path, keys: Collection[str]) -> None:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except apsw.BusyError as error:
         raise StoreBusy(
-            f"{path} is in use: the queries in it were not forgotten yet",
+            f"{path} is in use: what it counts of them was not forgotten yet",
             hint="it stays noted: the next sync, or the next memory that is forgotten, does it",
         ) from error
     finally:

@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import ConfirmationNeeded, UnknownArgument, did_you_mean
+from satchel.store.touched import TOOL
 from satchel.tools.answer import jsonable
 from satchel.tools.parameter import Parameter, read_parameter
 from satchel.tools.values import parse, wrong
@@ -143,7 +144,11 @@ class Tool:
 
     def call(self, replica: Replica, arguments: Mapping[str, Any]) -> Answer:
         """Run the tool on checked arguments; the answer is plain JSON."""
-        answer = jsonable(self.function(replica, **arguments))
+        token = TOOL.set(self.name)
+        try:
+            answer = jsonable(self.function(replica, **arguments))
+        finally:
+            TOOL.reset(token)
         if not isinstance(answer, dict):
             raise TypeError(f"{self.name} must answer an object, not {type(answer).__name__}")
         return answer
