@@ -15,7 +15,7 @@ from fix_sync import NOON_MS, FakeClock, memory_values
 from satchel.store import rows
 from satchel.store.connection import Store
 from satchel.store.endpoint import SqliteReplica
-from satchel_sync.changes import PushAnswer, Row, Settled
+from satchel_sync.changes import AuditRecord, PushAnswer, Row, Settled
 from satchel_sync.in_memory.hub import MemoryHub
 from satchel_sync.in_memory.replica import MemoryReplica
 from satchel_sync.ports import Hub, Replica
@@ -51,6 +51,22 @@ class Doors(Protocol):
         """Write a memory past the triggers."""
         ...
 
+    def audit(self, replica_id: bytes) -> list[tuple[str, AuditRecord]]:
+        """(chain, record) of a machine in order, chain by chain."""
+        ...
+
+    def audit_heads(self, replica_id: bytes) -> list[tuple[int, str]]:
+        """(number, signature) of its signed heads."""
+        ...
+
+    def trouble(self) -> list[tuple[bytes, str, str, int]]:
+        """(machine, chain, what, number) of audit records that were refused."""
+        ...
+
+    def cuts(self) -> list[tuple[bytes, str, int]]:
+        """(machine, chain, number) of the last record that a machine pruned before it came."""
+        ...
+
 
 class MemoryDoors:
     """The doors of a hub in memory."""
@@ -75,6 +91,25 @@ class MemoryDoors:
 
     def damage(self, key: str, content: str) -> None:
         self.hub.damage(MEMORY, key, memory_values(content))
+
+    def audit(self, replica_id: bytes) -> list[tuple[str, AuditRecord]]:
+        kept = self.hub.state.audit.records
+        return [
+            (chain, record) for one, chain in kept if one == replica_id
+            for record in kept[one, chain]
+        ]  # fmt: skip
+
+    def audit_heads(self, replica_id: bytes) -> list[tuple[int, str]]:
+        kept = self.hub.state.audit.heads
+        mine = [heads for (one, _), heads in kept.items() if one == replica_id]
+        return [(head.seq, head.signature) for heads in mine for head in heads]
+
+    def trouble(self) -> list[tuple[bytes, str, str, int]]:
+        return [(t.replica_id, t.chain, t.what, t.seq) for t in self.hub.state.audit.trouble]
+
+    def cuts(self) -> list[tuple[bytes, str, int]]:
+        kept = self.hub.state.audit.cuts
+        return [(one, chain, cut.seq) for (one, chain), cuts in kept.items() for cut in cuts]
 
 
 @dataclass
@@ -119,6 +154,30 @@ class WarehouseDoors:
         db = self.world.psql()
         db.execute("SET session_replication_role = replica")
         db.execute("UPDATE satchel.memory SET content = %s WHERE id = %s", (content, key))
+
+    def audit(self, replica_id: bytes) -> list[tuple[str, AuditRecord]]:
+        found = self.world.psql().execute(
+            "SELECT chain, seq, body, link, mac FROM satchel.audit WHERE replica_id = %s"
+            " ORDER BY chain, seq",
+            (replica_id,),
+        )
+        return [(chain, AuditRecord(*record)) for chain, *record in found]
+
+    def audit_heads(self, replica_id: bytes) -> list[tuple[int, str]]:
+        found = self.world.psql().execute(
+            "SELECT seq, signature FROM satchel.audit_head WHERE replica_id = %s"
+            " ORDER BY received_at, chain, seq",
+            (replica_id,),
+        )
+        return [(int(seq), str(signature)) for seq, signature in found]
+
+    def trouble(self) -> list[tuple[bytes, str, str, int]]:
+        query = "SELECT replica_id, chain, what, seq FROM satchel.audit_trouble ORDER BY at"
+        return [(bytes(one), *rest) for one, *rest in self.world.psql().execute(query)]
+
+    def cuts(self) -> list[tuple[bytes, str, int]]:
+        query = "SELECT replica_id, chain, seq FROM satchel.audit_cut ORDER BY at"
+        return [(bytes(one), *rest) for one, *rest in self.world.psql().execute(query)]
 
 
 @pytest.fixture(params=["memory", "warehouse"])

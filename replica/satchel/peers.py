@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import replica_ids
+from satchel.audit import beside
+from satchel.audit.outbox import AuditOutbox
 from satchel.errors import ConfigInvalid, ConfirmationNeeded, EngineUnavailable, SatchelError
 from satchel.memory.moments import iso
-from satchel.replica import DATABASE_FILE, Replica, caller_of
+from satchel.protection import provider_of
+from satchel.replica import DATABASE_FILE, Replica, caller_of, open_store
+from satchel.secret_store import PASSWORDS, has_secret, secret_of
 from satchel.store import attempts
 from satchel.store.connection import SYSTEM_CLOCK, Store
 from satchel.store.endpoint import SqliteReplica
@@ -29,8 +33,10 @@ from satchel_sync.session import sync
 
 if TYPE_CHECKING:
     from satchel.config import Settings
+    from satchel_crypto.network import Target
     from satchel_warehouse.depot import WarehouseDepot
     from satchel_warehouse.endpoint import WarehouseHub
+    from satchel_warehouse.login import Dsn
 
 LOCK_FILE = "sync.lock"
 EMBED_S = 10
@@ -49,7 +55,8 @@ def sync_once(
         hub = session.enter_context(hub_of(settings))
         session.enter_context(one_sync(settings.home))
         with opened(settings) as store:
-            replica = SqliteReplica(store, adopt=adopt, version=version())
+            audit = AuditOutbox(store, settings)
+            replica = SqliteReplica(store, adopt=adopt, version=version(), audit=audit)
             with _loud(store):
                 report = sync(replica, hub, SYSTEM_CLOCK, progress)
             session.close()
@@ -102,9 +109,28 @@ def sync_verify(
         hub = session.enter_context(hub_of(settings))
         session.enter_context(one_sync(settings.home))
         with opened(settings) as store:
-            replica = SqliteReplica(store, version=version())
+            audit = AuditOutbox(store, settings)
+            replica = SqliteReplica(store, version=version(), audit=audit)
             with _loud(store):
                 return check(replica, hub, SYSTEM_CLOCK, repairing=repairing, progress=progress)
+
+
+def audit_verify(settings: Settings) -> list[dict[str, Any]]:
+    """What is found of the audit chains of all machines at the warehouse, and beside this one.
+
+    Raises ConfigInvalid without an administrator's DSN.
+    """
+    dsn = admin_dsn(settings)
+    from satchel_warehouse import admin
+    from satchel_warehouse.audit.found import Own
+
+    provider, policy = provider_of(settings), settings.network_policy()
+    with opened(settings) as store:
+        own = {
+            key: Own(last=one.last, sent=one.sent, link_at=one.link_at)
+            for key, one in beside.own(store).items()
+        }
+        return [asdict(one) for one in admin.audit(dsn, provider, own=own, policy=policy)]
 
 
 def clock_offset_ms(settings: Settings) -> int:
@@ -195,28 +221,49 @@ def warehouse_revoke(
 
 
 def warehouse_serve_embedded(
-    folder: Path, *, on_ready: Callable[[dict[str, Any]], None], port: int | None = None
+    settings: Settings,
+    folder: Path,
+    *,
+    on_ready: Callable[[dict[str, Any]], None],
+    port: int | None = None,
 ) -> int:
-    """Serve a Postgres of our own in the foreground; `on_ready` gets {dsn, pid, data_dir}."""
+    """Serve a Postgres of our own in the foreground; `on_ready` gets {dsn, pid, data_dir}.
+
+    Raises FipsRefused, NetworkRefused, EmbeddedFailed.
+    """
+    settings.require_built()
     _need_warehouse()
     from satchel_warehouse.serve_embedded import serve
 
-    return int(serve(folder, lambda served: on_ready(asdict(served)), port=port))
+    policy = settings.network_policy()
+    return int(serve(folder, lambda made: on_ready(asdict(made)), port=port, policy=policy))
 
 
 @contextmanager
-def embedded_warehouse(folder: Path) -> Iterator[str]:
+def embedded_warehouse(settings: Settings, folder: Path) -> Iterator[str]:
     """A Postgres of our own while the body runs; yields its administrator's DSN."""
+    settings.require_built()
     _need_warehouse()
     from satchel_warehouse.serve_embedded import running
 
-    with running(folder) as (served, _):
+    with running(folder, policy=settings.network_policy()) as (served, _):
         yield str(served.dsn)
+
+
+def target_of(dsn: str) -> Target:
+    """Where a DSN leads; nothing is opened.
+
+    Raises EngineUnavailable without the warehouse part, SyncError's family for a bad DSN.
+    """
+    _need_warehouse()
+    from satchel_warehouse import dsn as dsns
+
+    return dsns.read(dsn)[1]
 
 
 def hub_of(settings: Settings) -> WarehouseHub:
     """The warehouse that the settings name; it connects when first used."""
-    dsn = _named(settings, settings.warehouse_dsn, "dsn", "no warehouse is configured")
+    dsn = _replica_dsn(settings)
     from satchel_warehouse.ahead import PagesAhead
 
     return PagesAhead(dsn, policy=settings.network_policy())
@@ -224,39 +271,56 @@ def hub_of(settings: Settings) -> WarehouseHub:
 
 def depot_of(settings: Settings) -> WarehouseDepot:
     """The warehouse as bundles meet it: as its administrator if the settings name one."""
-    if settings.warehouse_admin_dsn:
-        dsn = admin_dsn(settings)
-    else:
-        dsn = _named(settings, settings.warehouse_dsn, "dsn", "no warehouse is configured")
+    administers = is_named(settings, "admin_dsn")
+    dsn = admin_dsn(settings) if administers else _replica_dsn(settings)
     from satchel_warehouse.depot import WarehouseDepot
 
     return WarehouseDepot(dsn, policy=settings.network_policy())
 
 
-def admin_dsn(settings: Settings) -> str:
+def is_named(settings: Settings, key: str = "dsn") -> bool:
+    """Whether the settings or a secret have that DSN; no passphrase is asked for."""
+    said = settings.warehouse_admin_dsn if key == "admin_dsn" else settings.warehouse_dsn
+    return bool(said) or has_secret(settings, f"warehouse.{key}")
+
+
+def admin_dsn(settings: Settings) -> Dsn:
     """The DSN of the warehouse's owner. Raises ConfigInvalid when none is named."""
     given = settings.warehouse_admin_dsn
     return _named(settings, given, "admin_dsn", "no administrator's DSN is configured")
 
 
-def _named(settings: Settings, dsn: str | None, key: str, missing: str) -> str:
-    """A DSN that was given, once it is known that it can be used: before any import or socket."""
+def _replica_dsn(settings: Settings) -> Dsn:
+    return _named(settings, settings.warehouse_dsn, "dsn", "no warehouse is configured")
+
+
+def _named(settings: Settings, dsn: str | None, key: str, missing: str) -> Dsn:
+    """A DSN that was given, once it is known that it can be used: before any import or socket.
+
+    The settings' own with its password as a secret, or one that is a secret as a whole.
+    """
     settings.require_built()
-    if not dsn:
+    if not dsn and not is_named(settings, key):
         raise ConfigInvalid(
             missing,
-            hint=f"name it: SATCHEL_WAREHOUSE_{key.upper()}, or `{key}` in [warehouse]",
+            hint=f"name it: SATCHEL_WAREHOUSE_{key.upper()}, or `{key}` in [warehouse], or"
+            f" `satchel secret set warehouse.{key}`",
             field=f"warehouse.{key}",
         )
     _need_warehouse()
-    return dsn
+    from satchel_warehouse.dsn import parted
+    from satchel_warehouse.login import Login
+
+    if dsn:
+        return Login(dsn, secret_of(settings, PASSWORDS[key]))
+    return parted(secret_of(settings, f"warehouse.{key}")() or "")
 
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Store]:
     """This replica's store, closed afterwards."""
     settings.require_built()
-    store = Store.open(settings.home / DATABASE_FILE, durability=settings.durability)
+    store = open_store(settings)
     try:
         yield store
     finally:

@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from satchel_sync.audit import AuditAnswer, AuditBatch, AuditHead, AuditHeld, AuditPart, AuditRecord
 from satchel_sync.row import Row, Version
 from satchel_sync.stamp import Stamp
 
 __all__ = [
     "Access",
     "Applied",
+    "AuditAnswer",
+    "AuditBatch",
+    "AuditHead",
+    "AuditHeld",
+    "AuditPart",
+    "AuditRecord",
     "Batch",
     "Digest",
     "Fetched",
@@ -101,7 +108,8 @@ class Hello:
 class Welcome:
     """What the hub answers; `seqs` is kind -> highest change sequence that may be pulled now.
 
-    `epoch` names the time between two restores of the hub; 16 hex digits.
+    `epoch` names the time between two restores of the hub; 16 hex digits. `audit` is chain -> the
+    last record that it holds of this replica id; None from a hub that keeps no audit.
     """
 
     hub_id: bytes
@@ -114,6 +122,7 @@ class Welcome:
     epoch: str = ""
     standing: Standing = Standing.KNOWN
     access: Access = Access.OK
+    audit: Mapping[str, AuditHeld] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def check(
         if repairing:
             traffic(replica, hub, clock, welcome, tally, progress)
             again(replica, hub, tally, progress, repairing=healing)
-            return finish(replica, hub, tally)
+            return finish(replica, hub, tally, welcome.audit)
         tally.asked = True
         with timed(tally, clock, "digest"):
             look(replica, hub, tally)

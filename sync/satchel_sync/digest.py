@@ -120,6 +120,15 @@ def text_hash(text: str) -> str:
     return _hash(text.encode()).hex()
 
 
+def audit_link(before: bytes, body: str) -> bytes:
+    """The link of an audit record behind one with the link `before`; 32 bytes.
+
+    As `satchel_crypto.audit_record.link_of` makes it: here for the hub in memory, which is only a
+    model, and proves nothing to anybody.
+    """
+    return _hash(b"satchel audit\0" + before + body.encode())
+
+
 def bucket_of(kind: str, key: str) -> int:
     """The bucket (0..255) in which a digest check counts this row."""
     return _hash(framed(kind.encode()) + framed(key.encode()))[0]

@@ -16,6 +16,11 @@ FETCH_KEYS_MAX = 1_000
 """Keys of one fetch during a repair."""
 BUCKETS_AT_ONCE = 16
 """Of 256: what a repair compares key by key at a time, so that its memory is bounded."""
+AUDIT_ROWS_MAX = 2_000
+"""Audit records of one call, of all chains together; a hub takes no more, so it never grows."""
+AUDIT_BYTES_MAX = 4 * 1024 * 1024
+AUDIT_BODY_BYTES_MAX = 1024 * 1024
+"""A record names at most 100 rows."""
 JOURNAL_MAX = 500
 """Journal entries handed to the hub at a time."""
 NAMED_MAX = 50

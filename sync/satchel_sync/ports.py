@@ -7,6 +7,10 @@ from typing import Any, Protocol
 
 from satchel_sync.changes import (
     Applied,
+    AuditAnswer,
+    AuditBatch,
+    AuditHeld,
+    AuditPart,
     Batch,
     Digest,
     Fetched,
@@ -107,8 +111,19 @@ class Hub(Protocol):
         """
         ...
 
-    def bye(self, report: Mapping[str, Any]) -> None:
-        """Close the attempt with its report."""
+    def audit(self, parts: Sequence[AuditPart]) -> AuditAnswer:
+        """Append records of this replica's chains to what the hub holds; nothing is ever replaced.
+
+        A record that is there already is no event. The first that does not follow ends its chain
+        for this call, and is kept as evidence.
+        """
+        ...
+
+    def bye(self, report: Mapping[str, Any], parts: Sequence[AuditPart] = ()) -> AuditAnswer:
+        """Close the attempt with its report; what `audit` takes may come with it.
+
+        A hub that keeps no audit is given no parts.
+        """
         ...
 
 
@@ -228,6 +243,19 @@ class Replica(Protocol):
 
     def losers_sent(self, losers: Sequence[Loser]) -> None:
         """Mark journal entries as known to the hub."""
+        ...
+
+    def audit_waiting(
+        self, held: Mapping[str, AuditHeld], without: Collection[str] = ()
+    ) -> AuditBatch:
+        """The next records behind those that the hub holds, bounded; `without` names chains.
+
+        The last record of a chain comes with its signed head, if this machine can sign.
+        """
+        ...
+
+    def audit_sent(self, held: Mapping[str, AuditHeld]) -> None:
+        """Remember how far the hub has the chains: up to there they may be pruned here."""
         ...
 
     def record(self, report: Mapping[str, Any]) -> None:

@@ -35,8 +35,8 @@ def sync(replica: Replica, hub: Hub, clock: Clock, progress: Progress = silent) 
     """
     tally = Tally()
     try:
-        exchange(replica, hub, clock, tally, progress)
-        return finish(replica, hub, tally)
+        welcome = exchange(replica, hub, clock, tally, progress)
+        return finish(replica, hub, tally, welcome.audit)
     except SyncError as error:
         stop(replica, tally, error)
         raise
@@ -44,11 +44,12 @@ def sync(replica: Replica, hub: Hub, clock: Clock, progress: Progress = silent) 
 
 def exchange(
     replica: Replica, hub: Hub, clock: Clock, tally: Tally, progress: Progress = silent
-) -> None:
+) -> Welcome:
     """Everything but the end: until this returns, `tally` says how far it came."""
     with timed(tally, clock, "handshake"):
         welcome = handshake(replica, hub, clock, tally)
     traffic(replica, hub, clock, welcome, tally, progress)
+    return welcome
 
 
 def traffic(

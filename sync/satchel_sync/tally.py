@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,8 @@ class Tally:
     their version. `failed` is kind -> why it was left out; `unsent` kind -> rows up to the local
     sequence `begun` that still wait at the end; `later` are kinds of which nothing can be said now
     (`asked`: somebody wanted to know); `due` why the file still has to be reconciled;
+    `audit_sent` counts audit records that went, `audit_refused` is chain -> why no more of it goes,
+    `audit_left_out` why none at all, `audit_anew` says that a new id lets it go on;
     `access` what the hub lets this program do; `error` the code and message of what stopped it.
     """
 
@@ -54,6 +56,10 @@ class Tally:
     unsent: dict[str, int] = field(default_factory=dict)
     due: str = ""
     access: str = "ok"
+    audit_sent: int = 0
+    audit_refused: dict[str, str] = field(default_factory=dict)
+    audit_left_out: str = ""
+    audit_anew: bool = False
     error: dict[str, str] | None = None
     stopped_exit: int = 0
 
@@ -79,6 +85,12 @@ class Tally:
         except KindRefused as error:
             self.failed[kind] = str(error)
 
+    def audited(self, taken: int, refused: Mapping[str, str], *, anew: bool = False) -> None:
+        """Count audit records that went, and note chains of which no more goes."""
+        self.audit_sent += taken
+        self.audit_refused.update(refused)
+        self.audit_anew = self.audit_anew or anew
+
     def stopped(self, error: SyncError) -> None:
         """Note what ended the sync before its end."""
         self.error = {"code": error.code, "message": str(error)}
@@ -89,15 +101,15 @@ class Tally:
         """0 clean; else the first that holds.
 
         What stopped it, 12 a reconcile is still due (13 if it waits for an upgrade), 1 the sides
-        differ or content is damaged, 13 versions left out a kind or the push, 11 rows are
-        quarantined.
+        differ, content is damaged or an audit chain does not go on at the hub, 13 versions left out
+        a kind or the push, 11 rows are quarantined.
         """
         outdated = bool(self.failed) or self.access != "ok"
         if self.error:
             return self.stopped_exit
         if self.due:
             return VERSIONS_EXIT if outdated else RECONCILE_EXIT
-        if self.digest == "different" or self.damaged or self.unsent:
+        if self.digest == "different" or self.damaged or self.unsent or self.audit_refused:
             return FAILED_EXIT
         if outdated:
             return VERSIONS_EXIT
@@ -127,6 +139,11 @@ class Tally:
             "damaged": self.damaged,
             "identity": self.identity,
             "reconcile_due": self.due or None,
+            "audit": {
+                "sent": self.audit_sent,
+                "refused": self.audit_refused,
+                "left_out": self.audit_left_out or None,
+            },
             "access": self.access,
             "failed": self.failed,
             "cursor": self.cursor,

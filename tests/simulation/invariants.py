@@ -36,8 +36,11 @@ def require(holds: bool, otherwise: str) -> None:
 
 def check_report(world: World, machine: Machine, report: Mapping[str, Any]) -> None:
     """A sync that came to its end says what happened, and nothing else."""
-    quarantined = 11 if report["quarantined"] else 0
-    require(report["exit"] == quarantined, f"exit {report['exit']}: {report}")
+    # Residue: two copies whose hub was set back count as one file until their next syncs. Their
+    # chains tell them apart at once.
+    forked = bool(report["audit"]["refused"]) and machine.suspect
+    exit_code = 1 if forked else 11 if report["quarantined"] else 0
+    require(report["exit"] == exit_code, f"exit {report['exit']}: {report}")
     for event in report["identity"]:
         check_event(world, machine, event)
     # Residue: a hub set back twice, the second time into a reconcile; or set back while a row is
@@ -50,6 +53,8 @@ def check_event(world: World, machine: Machine, event: str) -> None:
     """No restored file, no rewind, no other epoch is reported unless there was one."""
     if "older or a second copy" in event:
         require(machine.suspect, "a restored file is reported where none was")
+    elif "audit chain" in event:
+        require(machine.suspect, "an audit chain was refused of a file that nobody copied")
     elif "set back" in event:
         require(world.cuts > 0, "a rewind is reported where none was")
     else:
@@ -115,6 +120,16 @@ def check_identities(world: World) -> None:
     """No two living files write under one id."""
     ids = [machine.replica.replica_id for machine in world.machines]
     require(len(ids) == len(set(ids)), "two living files have one id")
+
+
+def check_audit(world: World) -> None:
+    """The hub holds every audit record of every living file, in one chain without a hole."""
+    for machine in world.machines:
+        file = machine.replica.file
+        kept = world.hub.state.audit.records
+        for chain, records in file.audit.items():
+            same = kept.get((file.replica_id, chain), []) == records
+            require(same, f"the hub holds another chain of {chain} than machine {machine.number}")
 
 
 def check_writes(world: World) -> None:

@@ -250,10 +250,10 @@ def _delivered_late(m: pytest.MonkeyPatch) -> None:
         delivered.update(before)
         return found
 
-    def bye(hub: MemoryHub, report: Any) -> None:
+    def bye(hub: MemoryHub, *given: Any) -> Any:
         for kind, seq in getattr(hub, "late", {}).items():
             hub._delivered(kind, seq)
-        real_bye(hub, report)
+        return real_bye(hub, *given)
 
     m.setattr(MemoryHub, "pull", page)
     m.setattr(MemoryHub, "bye", bye)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulation import steps as s
 from simulation.invariants import (
+    check_audit,
     check_converged,
     check_digests,
     check_forgotten,
@@ -41,6 +42,7 @@ def play(story: s.Story) -> World:
     if story.by_sticks and any(machine.suspect for machine in world.machines):
         come_together(world, by_sticks=False)  # only a network finds every restored file
     check_quiet(world)
+    check_audit(world)
     return world
 
 

@@ -97,6 +97,7 @@ class World:
             return
         values = (*(columns.get(name) for name in table.names), columns.get("extra"))
         row = replica.put(table, key, values)  # type: ignore[arg-type]
+        replica.note("writes", "write")
         self.truth.wrote(kind, row, held)
 
     def _edit(self, step: s.Edit) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,20 @@ from sqlalchemy.exc import DBAPIError
 
 from satchel_crypto import random_bytes
 from satchel_crypto.network import Policy
+from satchel_crypto.provider import Provider
 from satchel_sync.tables import TABLES
 from satchel_sync.version import PROTOCOL, SCHEMA
 from satchel_warehouse import folding, functions, machines
-from satchel_warehouse.database import ADMIN_PATH, Connection, connect, retried, sqlalchemy
+from satchel_warehouse.audit.found import Chain, Own
+from satchel_warehouse.audit.looking import look
+from satchel_warehouse.database import (
+    ADMIN_PATH,
+    NAMED,
+    Connection,
+    connect,
+    retried,
+    sqlalchemy,
+)
 from satchel_warehouse.errors import (
     INIT_HINT,
     LoginInvalid,
@@ -29,6 +39,7 @@ from satchel_warehouse.errors import (
     translate,
 )
 from satchel_warehouse.functions import OWNER, REPLICAS
+from satchel_warehouse.login import Dsn
 from satchel_warehouse.machines import Machine
 
 TENANT = "default"
@@ -72,7 +83,7 @@ class Status:
     machines: list[Machine]
 
 
-def init(admin_dsn: str, *, policy: Policy | None = None) -> Status:
+def init(admin_dsn: Dsn, *, policy: Policy = NAMED) -> Status:
     """Make roles, schema, tables, functions, the hub's identity and the default tenant.
 
     Safe to repeat: what is there stays, functions are made anew. Raises WarehouseError's family.
@@ -83,7 +94,7 @@ def init(admin_dsn: str, *, policy: Policy | None = None) -> Status:
     return status(admin_dsn, policy=policy)
 
 
-def migrate(admin_dsn: str, *, policy: Policy | None = None) -> Status:
+def migrate(admin_dsn: Dsn, *, policy: Policy = NAMED) -> Status:
     """Bring an initialised warehouse to this version. Raises WarehouseNotMigrated without one."""
     with _admin(admin_dsn, policy) as db:
         _revision(db)
@@ -92,12 +103,12 @@ def migrate(admin_dsn: str, *, policy: Policy | None = None) -> Status:
 
 
 def grant_replica(
-    admin_dsn: str,
+    admin_dsn: Dsn,
     name: str,
     *,
     tenant: str = TENANT,
     password: str | None = None,
-    policy: Policy | None = None,
+    policy: Policy = NAMED,
 ) -> Grant:
     """Make the login `name` for replicas of `tenant`, or give it a new password.
 
@@ -123,7 +134,7 @@ def grant_replica(
     return Grant(name, tenant, password)
 
 
-def replicas(admin_dsn: str, *, policy: Policy | None = None) -> list[Machine]:
+def replicas(admin_dsn: Dsn, *, policy: Policy = NAMED) -> list[Machine]:
     """The machines that the warehouse knows. Raises WarehouseNotMigrated when it is none."""
     with _admin(admin_dsn, policy) as db:
         _revision(db)
@@ -131,7 +142,7 @@ def replicas(admin_dsn: str, *, policy: Policy | None = None) -> list[Machine]:
 
 
 def revoke_replica(
-    admin_dsn: str, replica_id: bytes, *, undo: bool = False, policy: Policy | None = None
+    admin_dsn: Dsn, replica_id: bytes, *, undo: bool = False, policy: Policy = NAMED
 ) -> list[str]:
     """Close the doors to one replica and the later ids of its file, or open them again.
 
@@ -143,7 +154,7 @@ def revoke_replica(
         return machines.take_back(db, replica_id) if undo else machines.revoke(db, replica_id)
 
 
-def status(admin_dsn: str, *, policy: Policy | None = None) -> Status:
+def status(admin_dsn: Dsn, *, policy: Policy = NAMED) -> Status:
     """What the warehouse holds. Raises WarehouseNotMigrated when it is none."""
     with _admin(admin_dsn, policy) as db, db.transaction():
         db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -167,8 +178,24 @@ def status(admin_dsn: str, *, policy: Policy | None = None) -> Status:
         )
 
 
+def audit(
+    admin_dsn: Dsn,
+    provider: Provider,
+    *,
+    own: Mapping[tuple[str, str], Own] | None = None,
+    policy: Policy = NAMED,
+) -> list[Chain]:
+    """What is found of the audit chains of all machines (`audit.looking`); nothing is written.
+
+    `own` is (replica id, chain) -> what the caller's machine holds of it.
+    """
+    with _admin(admin_dsn, policy) as db:
+        _revision(db)
+        return look(db, provider, own)
+
+
 @contextmanager
-def _admin(dsn: str, policy: Policy | None) -> Iterator[Connection]:
+def _admin(dsn: Dsn, policy: Policy) -> Iterator[Connection]:
     db = connect(dsn, path=ADMIN_PATH, policy=policy)
     try:
         yield db

@@ -9,7 +9,9 @@ from satchel_crypto.network import Policy
 from satchel_sync.changes import Page
 from satchel_sync.errors import SyncError
 from satchel_sync.tables import Table
+from satchel_warehouse.database import NAMED
 from satchel_warehouse.endpoint import WarehouseHub
+from satchel_warehouse.login import Dsn
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class PagesAhead(WarehouseHub):
     which is what a page lost on its way is, too.
     """
 
-    def __init__(self, dsn: str, *, policy: Policy | None = None) -> None:
+    def __init__(self, dsn: Dsn, *, policy: Policy = NAMED) -> None:
         super().__init__(dsn, policy=policy)
         self._other = WarehouseHub(dsn, policy=policy)
         self._worker: ThreadPoolExecutor | None = None

@@ -20,7 +20,9 @@ from satchel_sync.tables import COLUMN_TAGS, Table
 from satchel_sync.version import PROTOCOL, SCHEMA
 from satchel_warehouse import wire
 from satchel_warehouse.calls import door, door_of
+from satchel_warehouse.database import NAMED
 from satchel_warehouse.endpoint import Session, WarehouseHub
+from satchel_warehouse.login import Dsn
 
 RECEIPTS_MAX = 5_000
 """Receipts of one page."""
@@ -51,7 +53,7 @@ class WarehouseDepot:
     Raises WarehouseError's family, as `WarehouseHub` does.
     """
 
-    def __init__(self, dsn: str, *, policy: Policy | None = None) -> None:
+    def __init__(self, dsn: Dsn, *, policy: Policy = NAMED) -> None:
         self.hub = VisitedHub(dsn, policy=policy)
 
     def __repr__(self) -> str:

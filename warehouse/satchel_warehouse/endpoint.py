@@ -16,6 +16,8 @@ from psycopg.copy import LibpqWriter
 from satchel_crypto.network import Policy
 from satchel_sync.changes import (
     Access,
+    AuditAnswer,
+    AuditPart,
     Digest,
     Fetched,
     Hello,
@@ -37,7 +39,7 @@ from satchel_sync.tables import BY_NAME, VERSION_COLUMNS, Table
 from satchel_sync.version import SCHEMA
 from satchel_warehouse import wire
 from satchel_warehouse.calls import door, door_of
-from satchel_warehouse.database import SYNC_PATH, Connection, connect, retried
+from satchel_warehouse.database import NAMED, SYNC_PATH, Connection, connect, retried
 from satchel_warehouse.errors import (
     WarehouseBatchRefused,
     WarehouseKindRefused,
@@ -45,6 +47,7 @@ from satchel_warehouse.errors import (
     WarehouseRefused,
     is_data_error,
 )
+from satchel_warehouse.login import Dsn
 
 _PG_TYPES = {"t": "text", "i": "int8", "r": "float8", "b": "bytea"}
 _VERSION_TYPES = ("int8", "int8", "bytea", "bytea", "text")
@@ -67,7 +70,7 @@ class WarehouseHub:
     whose members a sync meets are also SyncErrors.
     """
 
-    def __init__(self, dsn: str, *, policy: Policy | None = None) -> None:
+    def __init__(self, dsn: Dsn, *, policy: Policy = NAMED) -> None:
         self._dsn = dsn
         self._policy = policy
         self._connection: Connection | None = None
@@ -111,6 +114,7 @@ class WarehouseHub:
             epoch=answer["epoch"],
             standing=standing,
             access=access,
+            audit=wire.audit_held(answer["audit"]) if "audit" in answer else None,
         )
 
     def resume(self, other: WarehouseHub) -> None:
@@ -233,9 +237,18 @@ class WarehouseHub:
         for entries in wire.journal_pages(losers):
             self._rows(door("journal", 2), self._attempt, entries)
 
-    def bye(self, report: Mapping[str, Any]) -> None:
-        """Close the attempt with its report."""
-        self._rows(door("bye", 2), self._attempt, json.dumps(report))
+    def audit(self, parts: Sequence[AuditPart]) -> AuditAnswer:
+        """Append records of this replica's chains; what does not follow is kept as evidence."""
+        fit, refused = wire.audit_parts(parts)
+        ((said,),) = self._rows(door("audit", 2), self._attempt, json.dumps(fit))
+        return wire.audit_answer(said, refused)
+
+    def bye(self, report: Mapping[str, Any], parts: Sequence[AuditPart] = ()) -> AuditAnswer:
+        """Close the attempt with its report, and with the last audit records if there are any."""
+        fit, refused = wire.audit_parts(parts)
+        given = (self._attempt, json.dumps(report), *([json.dumps(fit)] if fit else []))
+        ((said,),) = self._rows(door("bye", len(given)), *given)
+        return wire.audit_answer(said or {}, refused)
 
     # ---- below: one statement, one push, one connection ----------------------------------------
 

@@ -7,9 +7,16 @@ import zlib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
+from satchel_sync.audit import CHAINS
 from satchel_sync.clock import HLC_MAX
 from satchel_sync.digest import framed
-from satchel_sync.limits import JOURNAL_MAX, KEY_BYTES_MAX, ROW_BYTES_MAX
+from satchel_sync.limits import (
+    AUDIT_BODY_BYTES_MAX,
+    AUDIT_ROWS_MAX,
+    JOURNAL_MAX,
+    KEY_BYTES_MAX,
+    ROW_BYTES_MAX,
+)
 from satchel_sync.merge import UNJOURNALED_COLUMNS, UNJOURNALED_KINDS
 from satchel_sync.stamp import GENERATION, LIFE_MAX, LINEAGE_MAX, NOBODY, SCRUBBED
 from satchel_sync.tables import EXTRA, TABLES, Column, Table
@@ -25,6 +32,10 @@ NAME_BYTES_MAX = 200
 PREDECESSORS_MAX = 1_000
 """Earlier ids of a file that are kept with each of its ids."""
 REPORT_BYTES_MAX = 1024 * 1024
+AUDIT_DOMAIN = b"satchel audit\0"
+"""What a link is taken over begins so (`satchel_crypto.audit_record`)."""
+AUDIT_TABLES = ("audit", "audit_cut", "audit_key", "audit_head", "audit_trouble")
+"""Only ever appended to."""
 
 _API = """
 DROP SCHEMA IF EXISTS satchel_api CASCADE;
@@ -55,6 +66,7 @@ def statements() -> list[str]:
         ),
         _replaced(_read("shapes.sql"), _shapes()),
         _read("revoking.sql"),
+        _replaced(_read("audit.sql"), _audit()),
         *(fill(_read("kind.sql"), table) for table in TABLES),
         _replaced(_read("forget.sql"), forgetting.parts()),
         _API,
@@ -96,6 +108,22 @@ def _shapes() -> dict[str, str]:
         "name_bytes": str(NAME_BYTES_MAX),
         "predecessors_max": str(PREDECESSORS_MAX),
         "report_bytes": str(REPORT_BYTES_MAX),
+    }
+
+
+def _audit() -> dict[str, str]:
+    keep = (
+        f"CREATE OR REPLACE TRIGGER satchel_keep BEFORE UPDATE OR DELETE OR TRUNCATE"
+        f" ON satchel.{table} FOR EACH STATEMENT EXECUTE FUNCTION satchel.keep_audit();"
+        for table in AUDIT_TABLES
+    )
+    return {
+        "audit_domain": AUDIT_DOMAIN.hex(),
+        "audit_chains": "{" + ",".join(CHAINS) + "}",
+        "audit_body_bytes": str(AUDIT_BODY_BYTES_MAX),
+        "audit_rows": str(AUDIT_ROWS_MAX),
+        "owner": OWNER,
+        "keep_audit": "\n".join(keep),
     }
 
 

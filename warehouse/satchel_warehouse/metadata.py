@@ -245,3 +245,68 @@ RECEIPT = SqlTable(
     Column("number", BigInteger, nullable=False),
     PrimaryKeyConstraint("replica_id", "kind", "key", "version", name="receipt_pkey"),
 )
+
+
+def _of_chain(name: str, *columns: Column[Any], key: tuple[str, ...]) -> SqlTable:
+    """A table about the audit chains of a machine."""
+    return SqlTable(
+        name,
+        metadata,
+        Column("tenant", plain_text(), nullable=False),
+        Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
+        *columns,
+        PrimaryKeyConstraint("tenant", "replica_id", *key, name=f"{name}_pkey"),
+    )
+
+
+def _texts(*names: str) -> list[Column[Any]]:
+    return [Column(name, plain_text(), nullable=False) for name in names]
+
+
+def _numbers(*names: str) -> list[Column[Any]]:
+    return [Column(name, BigInteger, nullable=False) for name in names]
+
+
+def _bytes(*names: str) -> list[Column[Any]]:
+    return [Column(name, LargeBinary, nullable=False) for name in names]
+
+
+AUDIT = _of_chain(
+    "audit",
+    *_texts("chain", "body"),
+    *_numbers("seq", "at", "received_at"),
+    *_bytes("link", "mac"),
+    key=("chain", "seq"),
+)
+
+AUDIT_CUT = _of_chain(
+    "audit_cut",
+    *_texts("chain", "why"),
+    *_numbers("seq", "at"),
+    *_bytes("link"),
+    Column("record", plain_text()),
+    key=("chain", "seq", "why"),
+)
+
+AUDIT_KEY = _of_chain(
+    "audit_key",
+    *_texts("algorithm", "public_key"),
+    *_numbers("pinned_at"),
+    key=("algorithm", "public_key"),
+)
+
+AUDIT_HEAD = _of_chain(
+    "audit_head",
+    *_texts("chain", "signature"),
+    *_numbers("seq", "at", "received_at"),
+    *_bytes("link"),
+    key=("chain", "seq"),
+)
+
+AUDIT_TROUBLE = _of_chain(
+    "audit_trouble",
+    *_texts("chain", "what", "evidence", "login", "attempt"),
+    *_numbers("seq", "held_seq", "at"),
+    *_bytes("evidence_hash"),
+    key=("chain", "what", "seq", "evidence_hash"),
+)

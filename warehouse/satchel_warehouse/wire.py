@@ -7,7 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from satchel_sync.changes import Hello, Loser, PushAnswer, Refusal, Row, Version
+from satchel_sync.audit import SHAPE, is_anew, why
+from satchel_sync.changes import (
+    AuditAnswer,
+    AuditHeld,
+    AuditPart,
+    AuditRecord,
+    Hello,
+    Loser,
+    PushAnswer,
+    Refusal,
+    Row,
+    Version,
+)
 from satchel_sync.layout import Layout
 from satchel_sync.limits import JOURNAL_MAX, PULL_BYTES_MAX, ROW_BYTES_MAX
 from satchel_sync.stamp import Stamp
@@ -135,6 +147,58 @@ def journal_pages(losers: Iterable[Loser]) -> Iterator[str]:
             page.clear()
     if page:
         yield f"[{','.join(page)}]"
+
+
+def audit_held(found: Mapping[str, Any]) -> dict[str, AuditHeld]:
+    """Chain -> last record, of {chain: [seq, link as hex]}."""
+    return {chain: AuditHeld(seq, bytes.fromhex(link)) for chain, (seq, link) in found.items()}
+
+
+def audit_parts(parts: Sequence[AuditPart]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Parts as the doors take them, and chain -> why not for those that Postgres cannot store."""
+    unfit = {
+        part.chain: why(SHAPE, record.seq, 0)
+        for part in parts
+        for record in reversed(part.records)
+        if reason_unfit_text(record.body)
+    }
+    return [_audit_part(part) for part in parts if part.chain not in unfit], unfit
+
+
+def audit_answer(found: Mapping[str, Any], unfit: Mapping[str, str]) -> AuditAnswer:
+    """What a door said to parts."""
+    refused = found.get("refused", {})
+    told = {chain: why(said["what"], said["seq"], said["held"]) for chain, said in refused.items()}
+    return AuditAnswer(
+        audit_held(found.get("held", {})),
+        found.get("taken", 0),
+        {**told, **unfit},
+        any(is_anew(said["what"], said["held"]) for said in refused.values()),
+    )
+
+
+def _audit_part(part: AuditPart) -> dict[str, Any]:
+    head = part.head and {
+        "seq": part.head.seq,
+        "link": part.head.link.hex(),
+        "at": part.head.at,
+        "signature": part.head.signature,
+    }
+    return {
+        "chain": part.chain,
+        "records": [_audit_record(record) for record in part.records],
+        "head": head,
+        "cut": part.cut and _audit_record(part.cut),
+    }
+
+
+def _audit_record(record: AuditRecord) -> dict[str, Any]:
+    return {
+        "seq": record.seq,
+        "body": record.body,
+        "link": record.link.hex(),
+        "mac": record.mac.hex(),
+    }
 
 
 def _content(columns: Mapping[str, Any]) -> str:

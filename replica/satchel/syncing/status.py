@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
+from satchel.audit import beside
 from satchel.memory.moments import iso
 from satchel.store import attempts
 from satchel.store.status import Waiting, waiting
@@ -45,6 +48,10 @@ def status(store: Store) -> dict[str, Any]:
         reports = attempts.reports(db, REPORTS_READ)
         hub, due = attempts.hub_id(db), attempts.due(db)
     latest = reports[0] if reports else {}
+    try:
+        audit_pending = beside.waiting(store)
+    except apsw.Error:  # activity.db is locked or damaged: `satchel doctor` tells
+        audit_pending = {}
     trouble = stuck(reports)
     return {
         "replica_id": store.replica_id.hex(),
@@ -52,6 +59,8 @@ def status(store: Store) -> dict[str, Any]:
         "pending": found.pending,
         "quarantined": found.quarantined,
         "conflicts": found.conflicts,
+        "audit_pending": audit_pending,
+        "audit_refused": latest.get("audit", {}).get("refused", {}),
         **lag(found, store.now_ms()),
         "last_sync": iso(found.last_sync_ms) if found.last_sync_ms else None,
         "reconcile_due": due or None,
@@ -95,6 +104,8 @@ def why(report: dict[str, Any]) -> str:
         return "; ".join(f"{kind}: {reason}" for kind, reason in failed.items())
     if damaged := report.get("damaged"):
         return f"content does not fit its version: {', '.join(damaged)}"
+    if refused := (report.get("audit") or {}).get("refused"):
+        return "; ".join(f"the audit chain {chain}: {reason}" for chain, reason in refused.items())
     if report.get("access", "ok") != "ok":
         return "this satchel is too old to send anything to the warehouse"
     return f"the two sides are {report.get('digest', 'unlike')}"

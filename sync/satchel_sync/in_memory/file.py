@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from satchel_sync.changes import Loser, Row
+from satchel_sync.changes import AuditRecord, Loser, Row
 from satchel_sync.in_memory.rows import Rows
 from satchel_sync.stamp import SCRUBBED, Stamp
 from satchel_sync.tables import KINDS
@@ -57,6 +57,9 @@ class File:
     losers: dict[tuple[str, str, Stamp], Loser] = field(default_factory=dict)
     losers_sent: set[tuple[str, str, Stamp]] = field(default_factory=set)
     reports: list[Mapping[str, Any]] = field(default_factory=list)
+    audit: dict[str, list[AuditRecord]] = field(default_factory=dict)
+    audit_sent: dict[str, int] = field(default_factory=dict)
+    audit_key: str = "a key"
 
     def copied(self) -> File:
         """A copy that shares nothing which changes."""
@@ -66,6 +69,8 @@ class File:
             losers=dict(self.losers),
             losers_sent=set(self.losers_sent),
             reports=list(self.reports),
+            audit={chain: list(records) for chain, records in self.audit.items()},
+            audit_sent=dict(self.audit_sent),
         )
 
     def queue(self, kind: str, key: str) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from satchel_sync import limits
 from satchel_sync.changes import (
     Access,
+    AuditAnswer,
+    AuditPart,
     Digest,
     Fetched,
     Hello,
@@ -87,6 +89,7 @@ class MemoryHub:
             self.state.epoch,
             standing,
             access,
+            self.state.audit.held_of(hello.replica_id),
         )
 
     def reconcile(self) -> Reconciling:
@@ -173,11 +176,23 @@ class MemoryHub:
         self._writer()
         journal(self.state, losers)
 
-    def bye(self, report: Mapping[str, Any]) -> None:
+    def audit(self, parts: Sequence[AuditPart]) -> AuditAnswer:
+        """See `Hub.audit`."""
+        replica_id, audit = self._attempt().hello.replica_id, self.state.audit
+        found = {part.chain: audit.take(replica_id, part) for part in parts}
+        return AuditAnswer(
+            {chain: audit.held(replica_id, chain) for chain in found},
+            sum(taken for taken, _, _ in found.values()),
+            {chain: why for chain, (_, why, _) in found.items() if why},
+            any(anew for _, _, anew in found.values()),
+        )
+
+    def bye(self, report: Mapping[str, Any], parts: Sequence[AuditPart] = ()) -> AuditAnswer:
         """See `Hub.bye`."""
-        self._attempt()
+        answer = self.audit(parts)
         self.state.reports.append(report)
         self.said = None
+        return answer
 
     def _refuse(self, hello: Hello) -> None:
         if self.state.shuts_out(hello.replica_id, hello.predecessors):

@@ -10,6 +10,7 @@ from typing import Any
 from satchel_sync.bundles.peer import Peer
 from satchel_sync.changes import Hello, Loser, Reconciling, Row, Standing
 from satchel_sync.digest import text_hash
+from satchel_sync.in_memory.hub_audit import Audit
 from satchel_sync.in_memory.rows import Rows
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import KINDS
@@ -72,6 +73,7 @@ class HubState:
     reports: list[Mapping[str, Any]] = field(default_factory=list)
     peers: dict[bytes, Peer] = field(default_factory=dict)
     """Replica id -> what is kept of its bundles."""
+    audit: Audit = field(default_factory=Audit)
 
     def bound(self) -> dict[str, int]:
         """Kind -> the highest change sequence."""
@@ -132,6 +134,7 @@ class HubState:
             relayed=dict(self.relayed),
             reports=list(self.reports),
             peers={one: peer.copied() for one, peer in self.peers.items()},
+            audit=self.audit.copied(),
         )
 
     def become(self, other: HubState) -> None:

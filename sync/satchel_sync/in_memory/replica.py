@@ -22,6 +22,7 @@ from satchel_sync.changes import (
 )
 from satchel_sync.errors import NeedsReconcile
 from satchel_sync.in_memory.applying import apply_rows
+from satchel_sync.in_memory.auditing import Auditing
 from satchel_sync.in_memory.file import File, Kept
 from satchel_sync.in_memory.hub_state import drawn
 from satchel_sync.in_memory.rows import healed
@@ -35,7 +36,7 @@ from satchel_sync.version import PROTOCOL, SCHEMA
 ADOPTED = "adopted"
 
 
-class MemoryReplica(Writing):
+class MemoryReplica(Writing, Auditing):
     """A replica in dicts, with the writes of a user; `draw` gives 32 hex digits never given before.
 
     `adopt` lets it go to a hub that it does not belong to.
@@ -131,6 +132,7 @@ class MemoryReplica(Writing):
         self.file.predecessors = (self.file.replica_id, *self.file.predecessors)
         self.file.replica_id = bytes.fromhex(self.draw())
         self.file.attempt = ""
+        self._begin_chains()
 
     def due(self) -> str:
         """See `Replica.due`."""

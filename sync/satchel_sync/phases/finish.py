@@ -1,27 +1,44 @@
-"""Finish: journal entries travel, the report is made and kept on both sides."""
+"""Finish: journal and audit travel, the report is made and kept on both sides."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from satchel_sync.changes import Access
+from satchel_sync.changes import Access, AuditBatch, AuditHeld
 from satchel_sync.errors import SyncError
+from satchel_sync.phases.audit import begin_anew, noted, upload
 from satchel_sync.ports import Hub, Replica
 from satchel_sync.tally import Tally
 
 
-def finish(replica: Replica, hub: Hub, tally: Tally) -> dict[str, Any]:
-    """Hand over this machine's conflict journal and close the attempt with its report."""
+def finish(
+    replica: Replica, hub: Hub, tally: Tally, audit: Mapping[str, AuditHeld] | None = None
+) -> dict[str, Any]:
+    """Hand over this machine's conflict journal and audit, and close the attempt with its report.
+
+    `audit` is what the hub said of the chains when it was met.
+    """
     while tally.access == Access.OK and (losers := replica.losers()):
         hub.journal(losers)
         replica.losers_sent(losers)
-    return close(replica, hub, tally)
+    return close(replica, hub, tally, upload(replica, hub, tally, audit))
 
 
-def close(replica: Replica, hub: Hub, tally: Tally) -> dict[str, Any]:
-    """Close the attempt; its report is kept on both sides."""
+def close(
+    replica: Replica, hub: Hub, tally: Tally, audit: AuditBatch | None = None
+) -> dict[str, Any]:
+    """Close the attempt, the last audit records with it; its report is kept on both sides.
+
+    The hub's copy cannot tell what the hub answers to those records.
+    """
     report = final(replica, tally)
-    hub.bye(report)
+    if audit is None or not audit.parts:
+        hub.bye(report)
+    else:
+        noted(replica, tally, {}, hub.bye(report, audit.parts))
+    begin_anew(replica, tally)
+    report = tally.report()
     replica.record(report)
     return report
 

@@ -107,7 +107,8 @@ BEGIN
         read_only = excluded.read_only, columns = excluded.columns;
     PERFORM satchel.caller(_attempt);
     RETURN answer || jsonb_build_object(
-        'access', CASE WHEN coalesce(_schema, 0) < @schema_min@ THEN 'read_only' ELSE 'ok' END);
+        'access', CASE WHEN coalesce(_schema, 0) < @schema_min@ THEN 'read_only' ELSE 'ok' END,
+        'audit', satchel.audit_standing(_tenant, _replica));
 END
 $$;
 
@@ -203,12 +204,29 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION satchel_api.bye(_attempt text, _report text) RETURNS void
+-- Not `writer`: what a machine did is told also by a program that may only read.
+CREATE FUNCTION satchel_api.audit(_attempt text, _parts jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
 DECLARE
     me record := satchel.caller(_attempt);
 BEGIN
+    RETURN satchel.take_audits(me.tenant, me.replica_id, _attempt, _parts);
+END
+$$;
+
+-- The last audit records come with it, and so cost no round trip of their own.
+CREATE FUNCTION satchel_api.bye(_attempt text, _report text, _parts jsonb DEFAULT '[]')
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
+DECLARE
+    me record := satchel.caller(_attempt);
+    answer jsonb;
+BEGIN
+    IF _parts <> '[]' THEN
+        answer := satchel.take_audits(me.tenant, me.replica_id, _attempt, _parts);
+    END IF;
     UPDATE satchel.attempt SET finished_at = satchel.now_ms(), report = satchel.kept_report(_report)
     WHERE attempt = _attempt AND replica_id = me.replica_id;
+    RETURN answer;
 END
 $$;
