@@ -13,13 +13,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from satchel.errors import ConfigInvalid, Refused, did_you_mean
+from satchel.errors import ConfigInvalid, did_you_mean
+from satchel.setting_values import checked, refuse_blank, refuse_nul, unknown_setting
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
+from satchel_crypto.network.paths import PATHS
 
 if TYPE_CHECKING:
     from satchel_crypto.network import Policy
 
 CONFIG_FILE = "config.toml"
+CONFIG_CHARS_MAX = 16 * 1024
+"""The parser takes seconds for a larger one that means harm."""
+FIPS_FOLDER = "fips"
+FIPS_RESTARTED = "SATCHEL_FIPS_RESTARTED"
+"""Tells a process that it has started again for FIPS mode: its own number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class Settings:
     user_id: str | None = None
     role: Literal["operator", "supervisor", "agent"] = "operator"
     isolation: Literal["enforced", "advisory"] = "enforced"
+    memory_secrets: Literal["warn", "redact", "refuse"] = "warn"
+    chatlog_secrets: Literal["redact", "refuse"] = "redact"
     durability: Literal["full", "process"] = "full"
     embedding: Literal["auto", "native", "sentence-transformers", "http", "off"] = "auto"
     model: str | None = None
@@ -48,12 +57,20 @@ class Settings:
     warehouse_dsn: str | None = field(default=None, repr=False)
     warehouse_admin_dsn: str | None = field(default=None, repr=False)
     crypto_provider: Literal["openssl", "nacl", "wolfcrypt"] = "openssl"
+    crypto_suite: str = "auto"
     fips_mode: bool = False
-    network_mode: Literal["open", "none"] = "open"
+    fips_module: Path | None = None
+    wolfcrypt_sha256: str = ""
+    wolfcrypt_certificate: str = ""
+    secrets_store: Literal["auto", "keyring", "file"] = "auto"
+    secrets_passphrase_file: Path | None = None
+    secrets_attested: str = ""
+    audit_keep_days: int = 90
+    network_mode: Literal["open", "unix", "none"] = "open"
     network_paths: Mapping[str, tuple[bool, str]] = field(
-        default_factory=lambda: dict.fromkeys(NETWORK_PATHS, (True, ""))
+        default_factory=lambda: {name: (path.enabled, "") for name, path in PATHS.items()}
     )
-    """Path name -> (enabled, reason that attests weaker TLS)."""
+    """Path name -> (enabled, reason that attests weaker TLS or an address that others reach)."""
     mcp_tools: tuple[str, ...] = ("core",)
     sourced: tuple[Sourced, ...] = field(default=(), repr=False)
 
@@ -69,22 +86,24 @@ class Settings:
         return replace(self, agent_id=name, role=self.role if said else "agent")
 
     def require_built(self) -> None:
-        """Raise Refused where a promise was asked for that this release cannot keep.
+        """Refuse where the crypto provider or the FIPS mode that was asked for cannot be had.
 
-        Called before a replica is opened and before a socket is: nothing is touched.
+        Called before a replica is opened and before a socket is: nothing is touched. Raises
+        FipsRefused, ProviderUnavailable.
         """
-        if self.fips_mode:
-            raise Refused(
-                "FIPS mode was asked for, and this release has no FIPS provider",
-                hint="unset SATCHEL_FIPS and `crypto.fips_mode` to work without it",
-                field="crypto.fips_mode",
-            )
-        if self.crypto_provider != "openssl":
-            raise Refused(
-                f"this release has no crypto provider {self.crypto_provider!r}",
-                hint="unset SATCHEL_CRYPTO_PROVIDER and `crypto.provider`",
-                field="crypto.provider",
-            )
+        from satchel.protection import provider_of
+
+        if self.fips_mode or self.crypto_provider != "openssl":
+            provider_of(self)
+        else:
+            from satchel_crypto import fips
+
+            fips.plain()
+
+    @property
+    def fips_folder(self) -> Path:
+        """Where the FIPS module lies."""
+        return self.fips_module or self.home / FIPS_FOLDER
 
     def network_policy(self) -> Policy:
         """The same as the gate of `satchel_crypto.network` takes it."""
@@ -107,7 +126,7 @@ def load(
     """
     flags = flags or {}
     environ = os.environ if environ is None else environ
-    home, home_origin = _home(flags.get("home"), environ)
+    home, home_origin = home_of(flags.get("home"), environ)
     file = _read_file(home / CONFIG_FILE)
     sourced = tuple(_source(setting, file, environ, flags) for setting in SETTINGS)
     return _settings(home, home_origin, sourced)
@@ -116,7 +135,9 @@ def load(
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
     """SATCHEL_* variables that no setting has, each with a suggestion."""
     environ = os.environ if environ is None else environ
-    known = {"SATCHEL_HOME"} | {name for setting in SETTINGS for name in setting.environment}
+    known = {"SATCHEL_HOME", FIPS_RESTARTED} | {
+        name for setting in SETTINGS for name in setting.environment
+    }
     strange = sorted(n for n in environ if n.startswith("SATCHEL_") and n not in known)
     return [(name, did_you_mean(name, known)) for name in strange]
 
@@ -125,6 +146,11 @@ def libpq_variables(environ: Mapping[str, str] | None = None) -> list[str]:
     """PG* variables that are set: libpq reads them, and they are settings of nobody else's."""
     environ = os.environ if environ is None else environ
     return sorted(name for name in environ if re.fullmatch("PG[A-Z]+", name) and environ[name])
+
+
+def environment() -> dict[str, str]:
+    """The variables of this process."""
+    return dict(os.environ)
 
 
 def show(settings: Settings) -> list[dict[str, Any]]:
@@ -142,12 +168,13 @@ def show(settings: Settings) -> list[dict[str, Any]]:
 # ---- sources ------------------------------------------------------------------------------------
 
 
-def _home(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
+def home_of(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
+    """The replica's folder, and who said so. Raises ConfigInvalid."""
     if flag is not None:
-        _refuse_blank(flag, "home")
+        refuse_blank(flag, "home")
     given, origin = (flag, "flag") if flag else (environ.get("SATCHEL_HOME"), "env SATCHEL_HOME")
     if given and given.strip():
-        _refuse_nul(given, "home", origin)
+        refuse_nul(given, "home", origin)
         return Path(given).expanduser().absolute(), origin
     from platformdirs import user_data_path  # 10 ms, and most processes are told their home
 
@@ -179,13 +206,19 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     """TOML text as {section.key: value}. Raises ConfigInvalid for broken TOML or unknown keys."""
     import tomllib  # 10 ms, and most homes have no config file
 
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    if len(text) > CONFIG_CHARS_MAX:
         raise ConfigInvalid(
-            f"{path}: not TOML: {error}", hint="mend or remove the line", field="config"
+            f"{path}: more than {CONFIG_CHARS_MAX} characters",
+            hint="keep the settings and leave out the rest",
+            field="config",
+        )
+    try:
+        found = dict(_leaves(tomllib.loads(text)))
+    except (ValueError, RecursionError) as error:  # a number of many digits is a plain ValueError
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise ConfigInvalid(
+            f"{path}: not TOML: {why}", hint="mend or remove the line", field="config"
         ) from error
-    found = dict(_leaves(document))
     for name, value in found.items():
         if name not in BY_NAME:
             raise unknown_setting(name, f"{path}{_line_of(text, name)}")
@@ -216,9 +249,11 @@ def _source(
     environ: Mapping[str, str],
     flags: Mapping[str, str | None],
 ) -> Sourced:
+    if setting.strict:
+        return _strict(setting, file, environ)
     flag = flags.get(setting.name)
     if flag is not None:
-        _refuse_blank(flag, setting.name)
+        refuse_blank(flag, setting.name)
         return Sourced(setting, checked(setting, flag, "the command line"), "flag")
     for name in setting.environment:
         if environ.get(name, "").strip():
@@ -228,85 +263,23 @@ def _source(
     return Sourced(setting, setting.default, "default")
 
 
-# ---- values -------------------------------------------------------------------------------------
-
-
-def checked(setting: Setting, value: Any, where: str) -> Value:
-    """`value` as the setting's type. Raises ConfigInvalid naming `where`, key and remedy."""
-    if setting.kind == "bool":
-        return _checked_bool(setting, value, where)
-    if setting.kind == "names":
-        return _checked_names(setting, value, where)
-    if not isinstance(value, str):
-        raise _bad(setting, where, f"must be text, not {type(value).__name__}")
-    _refuse_nul(value, setting.name, where)
-    if setting.kind == "choice" and value not in setting.choices:
-        choices = ", ".join(setting.choices)
-        raise _bad(
-            setting, where, f"is {value!r}, must be one of: {choices}", setting.choices, value
-        )
-    return value
-
-
-def _checked_bool(setting: Setting, value: Any, where: str) -> bool:
-    words = {"true": True, "1": True, "yes": True, "on": True}
-    words |= {"false": False, "0": False, "no": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in words:
-        return words[value.lower()]
-    raise _bad(setting, where, f"is {value!r}, must be true or false")
-
-
-def _checked_names(setting: Setting, value: Any, where: str) -> str | tuple[str, ...]:
-    if isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
-    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise _bad(setting, where, f"must be {', '.join(setting.choices)} or a list of names")
-    return tuple(value)
-
-
-def _bad(
-    setting: Setting, where: str, fault: str, known: tuple[str, ...] = (), given: str = ""
-) -> ConfigInvalid:
-    hint = did_you_mean(given, known) or f"see `satchel config show`: {setting.help}"
-    return ConfigInvalid(f"{where}: {setting.name} {fault}", hint=hint, field=setting.name)
-
-
-def unknown_setting(name: str, where: str) -> ConfigInvalid:
-    known = sorted(BY_NAME)
-    last = name.rpartition(".")[2]
-    alike = [one for one in known if one.rpartition(".")[2] == last]
-    hint = did_you_mean(name, known) or did_you_mean(name, alike)
-    return ConfigInvalid(
-        f"{where}: unknown setting {name!r}",
-        hint=hint or "`satchel config show` lists every setting",
-        field=name,
-    )
-
-
-def _refuse_blank(flag: str, name: str) -> None:
-    """An empty flag is a variable that was not set: taken as "not said" it would be the operator's.
-
-    (`satchel --agent "$AGENT"`.) An empty environment variable counts as unset.
-    """
-    if not flag.strip():
+def _strict(setting: Setting, file: Mapping[str, Any], environ: Mapping[str, str]) -> Sourced:
+    """A switch that protects: a blank variable is a mistake, two sources that disagree as well."""
+    said = [
+        Sourced(setting, checked(setting, environ[name], name), f"env {name}")
+        for name in setting.environment
+        if name in environ
+    ]
+    if setting.name in file:
+        said.append(Sourced(setting, checked(setting, file[setting.name], CONFIG_FILE), "file"))
+    if len({one.value for one in said}) > 1:
+        told = ", ".join(f"{one.origin} says {str(one.value).lower()}" for one in said)
         raise ConfigInvalid(
-            f"the command line: {name} is empty",
-            hint="give a value, or leave the option out",
-            field=name,
+            f"{setting.name} is said in two ways: {told}",
+            hint="let them agree, or leave one out",
+            field=setting.name,
         )
-
-
-def _refuse_nul(value: str, name: str, where: str) -> None:
-    for position, character in enumerate(value):
-        if character == "\0" or "\ud800" <= character <= "\udfff":
-            what = "NUL" if character == "\0" else "a lone surrogate"
-            raise ConfigInvalid(
-                f"{where}: {name} has {what} at position {position}",
-                hint="remove that character",
-                field=name,
-            )
+    return said[0] if said else Sourced(setting, setting.default, "default")
 
 
 # ---- the frozen result --------------------------------------------------------------------------
@@ -324,6 +297,8 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
         user_id=value["user.id"] or None,
         role=value["agent.role"] or ("agent" if agent_id else "operator"),
         isolation=value["memory.isolation"],
+        memory_secrets=value["memory.secrets"],
+        chatlog_secrets=value["chatlog.secrets"],
         durability=value["store.durability"],
         embedding=value["embedding.engine"],
         model=value["embedding.model"] or None,
@@ -331,7 +306,15 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
         warehouse_dsn=value["warehouse.dsn"] or None,
         warehouse_admin_dsn=value["warehouse.admin_dsn"] or None,
         crypto_provider=value["crypto.provider"],
+        crypto_suite=value["crypto.suite"],
         fips_mode=value["crypto.fips_mode"],
+        fips_module=_path(value["crypto.fips_module"]),
+        wolfcrypt_sha256=value["crypto.wolfcrypt_sha256"] or "",
+        wolfcrypt_certificate=value["crypto.wolfcrypt_certificate"] or "",
+        secrets_store=value["secrets.store"],
+        secrets_passphrase_file=_path(value["secrets.passphrase_file"]),
+        secrets_attested=value["secrets.attested"] or "",
+        audit_keep_days=value["audit.keep_days"],
         network_mode=value["network.mode"],
         network_paths={
             path: (value[f"network.{path}.enabled"], value[f"network.{path}.attested"])
@@ -340,6 +323,10 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
         mcp_tools=(tools,) if isinstance(tools, str) else tools,
         sourced=sourced,
     )
+
+
+def _path(said: str | None) -> Path | None:
+    return Path(said).expanduser().absolute() if said else None
 
 
 def _shown(one: Sourced) -> dict[str, Any]:

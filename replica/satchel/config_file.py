@@ -10,6 +10,7 @@ from pathlib import Path
 
 from satchel import config
 from satchel.errors import ConfigInvalid, StoreUnusable
+from satchel.setting_values import checked, unknown_setting
 from satchel.settings import BY_NAME, Setting, Value
 
 
@@ -21,14 +22,14 @@ def set_value(home: Path, name: str, text: str) -> Path:
     """
     path = home / config.CONFIG_FILE
     if name not in BY_NAME:
-        raise config.unknown_setting(name, "config set")
+        raise unknown_setting(name, "config set")
     setting = BY_NAME[name]
-    value = config.checked(setting, text, "config set")
+    value = checked(setting, text, "config set")
     before = path.read_text("utf-8") if path.exists() else ""
     config.parse(before, path)
     after = edited(before, setting, _toml(value))
     written = config.parse(after, path).get(name)
-    if written is None or config.checked(setting, written, str(path)) != value:
+    if written is None or checked(setting, written, str(path)) != value:
         raise ConfigInvalid(
             f"{path}: {name} stands in a form that cannot be edited here",
             hint=f"edit the file by hand: {setting.key} = {_toml(value)}",
@@ -72,6 +73,8 @@ def _header(section: str) -> str:
 def _toml(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(_toml(one) for one in value) + "]"
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')

@@ -19,6 +19,7 @@ from satchel import config
 from satchel.dsn import masked
 from satchel.errors import SatchelError, describe, is_typed
 from satchel.replica import DATABASE_FILE, open_replica
+from satchel_crypto.errors import CryptoError
 from satchel_sync.clock import OFFSET_WARN_MS
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def examine(read_settings: Callable[[], Settings], *, offline: bool = False) -> 
     except SatchelError as error:
         return [*checks, _failed("config", error)]
     checks += [_config(settings), *_replica(settings), _ranking(settings), _embedding(settings)]
-    return [*checks, *([] if offline else _warehouse(settings))]
+    checks.append(_secrets(settings))
+    return [*checks, _network(settings), *([] if offline else _warehouse(settings))]
 
 
 # ---- this machine -------------------------------------------------------------------------------
@@ -119,6 +121,7 @@ def _inside(replica: Replica) -> Iterator[Check]:
     yield _queues(counts)
     yield _syncs(replica)
     yield _forgotten(replica)
+    yield _audit(replica)
     yield _vectors(replica.store.home, replica.store.replica_id)
 
 
@@ -174,6 +177,20 @@ def _embedding(settings: Settings) -> Check:
     return Check(name="embedding", ok="ok", found=found)
 
 
+def _secrets(settings: Settings) -> Check:
+    """The vault is really opened, where that asks nobody."""
+    from satchel import secret_store
+
+    try:
+        told = secret_store.state(settings)
+    except (SatchelError, CryptoError) as error:
+        return _failed("secrets", error)
+    if not told["names"]:
+        return Check(name="secrets", ok="ok", found="none kept")
+    found = f"{told['names']} in {told['place']}, opens {told['opens']}"
+    return Check(name="secrets", ok="ok", found=found)
+
+
 # ---- the files of vectors -----------------------------------------------------------------------
 
 
@@ -225,11 +242,21 @@ def _vector_file(path: Path, home: Path, replica_id: bytes) -> tuple[str, bool]:
     return f"{header.name}: {rows} rows, {header.dims} dims, {size:.1f} MB", True
 
 
-# ---- the warehouse ------------------------------------------------------------------------------
+# ---- the network and the warehouse ---------------------------------------------------------------
+
+
+def _network(settings: Settings) -> Check:
+    from satchel.doctor_network import network
+
+    return network(settings)
 
 
 def _warehouse(settings: Settings) -> list[Check]:
-    if not settings.warehouse_dsn:
+    try:
+        named = _warehouse_named(settings)
+    except CryptoError as damaged:
+        return [_failed("warehouse", damaged)]
+    if not named:
         found = "none configured: this machine keeps to itself"
         return [Check(name="warehouse", ok="ok", found=found)]
     offset_ms, error = _within(WAREHOUSE_TIMEOUT_S, lambda: _clock_offset_ms(settings))
@@ -244,8 +271,28 @@ def _warehouse(settings: Settings) -> list[Check]:
                 fix="is the host up, and its port open?",
             )
         ]
-    found = f"{masked(settings.warehouse_dsn)} answers"
+    found = f"{named} answers"
     return [Check(name="warehouse", ok="ok", found=found), _clock(offset_ms)]
+
+
+def _warehouse_named(settings: Settings) -> str:
+    """What the warehouse's DSN may be shown as; "" where none is named."""
+    from satchel import peers
+
+    if settings.warehouse_dsn:
+        return masked(settings.warehouse_dsn)
+    return "the warehouse of the secret warehouse.dsn" if peers.is_named(settings) else ""
+
+
+def _audit(replica: Replica) -> Check:
+    from satchel.audit.health import health
+
+    try:
+        verdict, found, fix = health(replica.store, replica.settings)
+    except CryptoError as error:
+        return _failed("audit", error)
+    why = "" if verdict == "ok" else "who read and wrote what cannot be relied on"
+    return Check(name="audit", ok=verdict, found=found, why=why, fix=fix)
 
 
 def _forgotten(replica: Replica) -> Check:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "path", "bool", "choice", "names"]
-Value = str | bool | tuple[str, ...] | None
+from satchel_crypto.network.paths import PATHS
+
+Kind = Literal["text", "path", "reason", "bool", "choice", "names", "days"]
+Value = str | bool | int | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One key of `config.toml`. `short` are environment names beside SATCHEL_SECTION_KEY.
 
-    A `names` setting is one of `choices` or a list of names; `secret` values are shown masked.
+    A `names` setting is one of `choices` or a list of names; `secret` values are shown masked. A
+    `strict` switch takes no other word than true, false, 1 and 0, and its sources may not disagree.
+    `days` are a whole number from 1 to `DAYS_MAX`; a `reason` is text that says something.
     """
 
     section: str
@@ -23,6 +27,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     secret: bool = False
+    strict: bool = False
     help: str
 
     @property
@@ -37,8 +42,16 @@ class Setting:
         return (*self.short, long) if long not in self.short else self.short
 
 
-NETWORK_PATHS = ("sync.postgres", "warehouse.admin")
+DAYS_MAX = 36_500
+
+NETWORK_PATHS = tuple(PATHS)
 """The network paths that can be opened, as `satchel_crypto.network` names them."""
+
+
+_WEAKER = {
+    "out": "reach a remote host without TLS that verifies it, or that FIPS mode approves of",
+    "serve": "be reached from other machines without TLS",
+}
 
 
 def _network_path(path: str) -> tuple[Setting, Setting]:
@@ -48,14 +61,15 @@ def _network_path(path: str) -> tuple[Setting, Setting]:
             section=section,
             key="enabled",
             kind="bool",
-            default=True,
-            help=f"May the path {path} be opened",
+            default=PATHS[path].enabled,
+            help=f"May the path {path} be opened: {PATHS[path].purpose}",
         ),
         Setting(
             section=section,
             key="attested",
+            kind="reason",
             default="",
-            help=f"Why {path} may reach a remote host without TLS that verifies it",
+            help=f"Why {path} may {_WEAKER[PATHS[path].direction]}",
         ),
     )
 
@@ -83,6 +97,22 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("enforced", "advisory"),
         short=("SATCHEL_ISOLATION",),
         help="enforced: agents see their own rows; advisory: agents see what the operator sees",
+    ),
+    Setting(
+        section="memory",
+        key="secrets",
+        kind="choice",
+        default="warn",
+        choices=("warn", "redact", "refuse"),
+        help="What becomes of a secret in a memory: told of, replaced, or the write is refused",
+    ),
+    Setting(
+        section="chatlog",
+        key="secrets",
+        kind="choice",
+        default="redact",
+        choices=("redact", "refuse"),
+        help="What becomes of a secret in a chat log: replaced, or the turn is refused",
     ),
     Setting(
         section="store",
@@ -138,11 +168,63 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         section="crypto",
+        key="suite",
+        kind="choice",
+        default="auto",
+        choices=("auto", "p256-aes256gcm", "p384-aes256gcm", "x25519-xchacha"),
+        help="What this machine signs and seals with; auto = the provider's own",
+    ),
+    Setting(
+        section="crypto",
         key="fips_mode",
         kind="bool",
         default=False,
         short=("SATCHEL_FIPS",),
+        strict=True,
         help="Use FIPS-approved cryptography only, or stop",
+    ),
+    Setting(
+        section="crypto",
+        key="fips_module",
+        kind="path",
+        help="The folder of the FIPS module; default: `fips` in the home",
+    ),
+    Setting(
+        section="crypto",
+        key="wolfcrypt_sha256",
+        help="SHA-256 of the wolfSSL FIPS build that the operator attests",
+    ),
+    Setting(
+        section="crypto",
+        key="wolfcrypt_certificate",
+        help="The number of its certificate",
+    ),
+    Setting(
+        section="secrets",
+        key="store",
+        kind="choice",
+        default="auto",
+        choices=("auto", "keyring", "file"),
+        help="Where secrets are kept; auto: where they are; at first the keyring if there is one",
+    ),
+    Setting(
+        section="secrets",
+        key="passphrase_file",
+        kind="path",
+        help="The file with the passphrase that opens the encrypted file of secrets",
+    ),
+    Setting(
+        section="secrets",
+        key="attested",
+        default="",
+        help="Why a keyring, which nobody validated, may keep secrets in FIPS mode",
+    ),
+    Setting(
+        section="audit",
+        key="keep_days",
+        kind="days",
+        default=90,
+        help="For how many days it is kept who read and wrote what",
     ),
     Setting(
         section="network",

@@ -12,6 +12,7 @@ from satchel.cli.door import ReaderGone
 from satchel.cli.failures import is_abort, report
 from satchel.cli.options import VERSION
 from satchel.errors import OutputFailed
+from satchel_crypto.network import enforce
 
 INTERRUPTED = 130
 
@@ -31,6 +32,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     _stand_in_for_closed()
     _speak_utf8()
     try:
+        enforce()
+        if arguments is None:
+            _start_again_for_fips(given)
         exit_code = _done(given)
         _flush()
     except (ReaderGone, BrokenPipeError):
@@ -53,6 +57,15 @@ def _done(given: Sequence[str]) -> object:
     from satchel.cli.tree import root
 
     return root()(args=list(given), prog_name="satchel", standalone_mode=False)
+
+
+def _start_again_for_fips(given: Sequence[str]) -> None:
+    """FIPS mode needs an environment that is there before the process: become such a process."""
+    from satchel import config, fips_start
+
+    environment = fips_start.environment_for(given, config.environment())
+    if environment is not None:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 def _log_errors_only() -> None:

@@ -15,6 +15,7 @@ def make() -> Any:
 
 def mcp(door: Door) -> None:
     """Serve MCP over stdio; the caller is --agent, else the name the client gives itself."""
+    door.settings.require_built()
     from satchel.mcp_server.server import serve
 
     serve(door.settings)

@@ -28,6 +28,7 @@ def make() -> Any:
 
 def list_(door: Door) -> None:
     """The models of this machine, and which is in use."""
+    door.settings.require_built()
     from satchel.embedding.library import entries
 
     door.answer({"items": jsonable(entries(door.settings))})
@@ -40,6 +41,7 @@ def use(
     ],
 ) -> None:
     """Verify a model and take it into use; `model reembed` then makes its vectors."""
+    door.settings.require_built()  # a model is known by its hash
     from satchel.embedding import library
 
     verified = library.use(door.settings, model)
@@ -56,6 +58,7 @@ def verify(
     ] = None,
 ) -> None:
     """Hash a model's weights, compare them with the published digest, and open the model."""
+    door.settings.require_built()  # a model is known by its hash
     from satchel.embedding import library
 
     door.answer(jsonable(library.verify(door.settings, model)))

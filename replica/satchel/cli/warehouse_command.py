@@ -119,7 +119,7 @@ def serve_embedded(
         door.answer(where)
         sys.stdout.flush()
 
-    return peers.warehouse_serve_embedded(folder, on_ready=ready, port=port)
+    return peers.warehouse_serve_embedded(door.settings, folder, on_ready=ready, port=port)
 
 
 def grant(

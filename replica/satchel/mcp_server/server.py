@@ -23,6 +23,7 @@ from mcp.server.stdio import stdio_server
 from satchel import __version__
 from satchel.errors import explain
 from satchel.mcp_server.parse_errors import Answered
+from satchel_crypto.network import enforce
 
 if TYPE_CHECKING:
     from satchel.config import Settings
@@ -38,7 +39,8 @@ Context = ServerRequestContext[Any, Any]
 
 
 def serve(settings: Settings) -> None:
-    """Serve one client on stdin and stdout until it leaves."""
+    """Serve one client on stdin and stdout until it leaves; no socket is opened for that."""
+    enforce()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     anyio.run(_serve, settings)
 

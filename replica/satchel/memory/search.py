@@ -90,9 +90,7 @@ def search(
     )
     request = _checked(query, k, kind, wanted, conversation_id, max_tokens, explain)
     answer = _answer(replica, request)
-    audit.record(
-        replica, "search", [(hit.kind, hit.id) for hit in answer.hits], recalled=True
-    )
+    audit.record(replica, "search", [(hit.kind, hit.id) for hit in answer.hits], recalled=True)
     return replace(answer, took_ms=round((time.perf_counter() - started) * 1000, 2))
 
 
