@@ -7,9 +7,8 @@ it is to be imported.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +30,7 @@ from satchel.sealing import HUB, described, opener_for, sealer_for
 from satchel.store import touched
 from satchel.store.carrier import CarriedReplica
 from satchel.store.connection import SYSTEM_CLOCK, Store
+from satchel.whole_file import whole_file
 from satchel_crypto import random_bytes
 from satchel_sync.bundles.header import MAGIC
 from satchel_sync.bundles.inbound import accept, receive
@@ -230,37 +230,16 @@ def _written(
 ) -> Manifest:
     """Write a file whole or not at all: beside its place first, readable by its owner only.
 
-    `told` is called when it is whole, and before it has its name.
+    `told` is called when it is written, and before it has its name.
     """
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "w+b") as file:
+        with whole_file(path, overwrite=True) as file:
             now_ms = SYSTEM_CLOCK.now_ms()
             made = write(file, parcel, sealer, bundle_id=bundle_id, made_at_ms=now_ms)
-            file.flush()
-            os.fsync(file.fileno())
-        told(made)
-        part.replace(path)
+            told(made)
     except OSError as error:
         raise _unwritable(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)
-    _settle(path.parent)
     return made
-
-
-def _settle(folder: Path) -> None:
-    """Make the new name durable, where a folder can be synced at all."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _unwritable(path: Path, error: OSError) -> OutputFailed:

@@ -14,6 +14,7 @@ from satchel.plain_file import opener
 from satchel.protection import key_store
 from satchel.replica import DATABASE_FILE
 from satchel.store.connection import SYSTEM_CLOCK
+from satchel.whole_file import whole_file
 
 if TYPE_CHECKING:
     from satchel.config import Settings
@@ -217,6 +218,7 @@ def _write(path: Path, data: bytes, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise ConfirmationNeeded(f"{path} is there already", hint="--yes writes over it")
     try:
-        path.write_bytes(data)
+        with whole_file(path, overwrite=True) as out:
+            out.write(data)
     except OSError as error:
         raise OutputFailed(f"{path} cannot be written: {error.strerror}", field="file") from error

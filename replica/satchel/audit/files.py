@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from satchel.audit.exported import LINE_CHARS_MAX, Read
 from satchel.errors import ConfirmationNeeded, InvalidInput, OutputFailed
 from satchel.plain_file import opener
 from satchel.protection import key_store
+from satchel.whole_file import whole_file
 from satchel_crypto.errors import AuditBroken, SignerUnknown
 from satchel_crypto.signer import Signer, signer_of
 
@@ -25,25 +25,18 @@ if TYPE_CHECKING:
 def new_file(path: Path) -> Iterator[IO[str]]:
     """A file to write, whole or not at all. Raises ConfirmationNeeded, OutputFailed."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with whole_file(path, overwrite=False) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="\n", write_through=True)
+            try:
+                yield text
+            finally:
+                text.detach()
     except FileExistsError as error:
         raise ConfirmationNeeded(
             f"{path} is there already", hint="give another name", field="file"
         ) from error
     except OSError as error:
         raise OutputFailed(f"{path} cannot be written: {error.strerror}") from error
-    done = False
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        done = True
-    except OSError as error:
-        raise OutputFailed(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        if not done:
-            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -12,6 +12,7 @@ import apsw
 from satchel.audit import chain
 from satchel.store.activity import ACTIVITY_FILE as ACTIVITY_FILE
 from satchel.store.activity import BUSY_TIMEOUT_MS, prepare
+from satchel_crypto.private_file import settle
 
 
 @contextmanager
@@ -30,20 +31,10 @@ def connected(home: Path, *, durable: bool = False) -> Iterator[apsw.Connection]
         chain.prepare(db)
         if durable:
             db.execute("PRAGMA synchronous = FULL")
-            _keep_name(home)
+            settle(home)
         yield db
     finally:
         db.close()
-
-
-def _keep_name(folder: Path) -> None:
-    """Bring the name of a new file to the disk, where a folder can be opened for that."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextmanager

@@ -1,0 +1,73 @@
+"""A file that somebody named is there whole, or not at all, whatever ends the writer."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from satchel.whole_file import whole_file
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from satchel.whole_file import whole_file
+with whole_file(Path(sys.argv[1]), overwrite=sys.argv[2] == "over") as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+@pytest.mark.parametrize("how", ["over", "new"])
+def test_a_writer_that_is_killed_leaves_what_was_there(how: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    if how == "over":
+        path.write_bytes(b"before")
+    done = subprocess.run([sys.executable, "-c", KILLED, path, how], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert (path.read_bytes() if path.exists() else None) == (b"before" if how == "over" else None)
+
+
+def written(path: Path, content: bytes, *, overwrite: bool, meanwhile: bytes = b"") -> None:
+    with whole_file(path, overwrite=overwrite) as file:
+        file.write(content)
+        if meanwhile:
+            path.write_bytes(meanwhile)
+
+
+def failing(path: Path, *, overwrite: bool) -> None:
+    with whole_file(path, overwrite=overwrite) as file:
+        file.write(b"half")
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_body_that_fails_leaves_nothing(overwrite: bool, tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        failing(tmp_path / "file", overwrite=overwrite)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_whole_one_is_its_owners_only(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for content in (b"one", b"two"):
+        with whole_file(path, overwrite=True) as file:
+            file.write(content)
+        assert (path.read_bytes(), list(tmp_path.iterdir())) == (content, [path])
+    assert os.name != "posix" or stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_name_that_is_taken_is_not_written_over(when: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    if when == "before":
+        path.write_bytes(b"theirs")
+    with pytest.raises(FileExistsError):
+        written(path, b"ours", overwrite=False, meanwhile=b"theirs")
+    assert path.read_bytes() == b"theirs"
+    assert list(tmp_path.iterdir()) == [path]
