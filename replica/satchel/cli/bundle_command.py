@@ -46,7 +46,7 @@ def export(
     require_operator(door, "bundles are")
     from satchel import carrying
 
-    overwrite = yes or (file.exists() and _asked(door, file))
+    overwrite = yes or (file.exists() and door.asked(f"write over {file}?"))
     with progress(door) as step:
         made = carrying.export(
             door.settings, to, file, plain=plain, overwrite=overwrite, progress=step
@@ -73,12 +73,3 @@ def inspect(door: Door, file: File) -> int:
     found = carrying.inspect(door.settings, file)
     door.answer(found)
     return 1 if found["damage"] else 0
-
-
-def _asked(door: Door, file: Path) -> bool:
-    """Prompts appear only at a terminal."""
-    import sys
-
-    if door.json or not sys.stdin.isatty():
-        return False
-    return typer.confirm(f"write over {file}?", err=True)

@@ -91,6 +91,12 @@ class Door:
                 hint="do not ask for it again: it would be done twice" if changed else "",
             ) from error
 
+    def asked(self, question: str) -> bool:
+        """Whether a person says yes; nobody is asked but at a terminal."""
+        import typer
+
+        return not self.json and sys.stdin.isatty() and typer.confirm(question, err=True)
+
     def note(self, text: str) -> None:
         """A remark on stderr, unless --quiet."""
         if not self.options.quiet:

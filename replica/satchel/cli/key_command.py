@@ -89,7 +89,7 @@ def trust(
         name=name,
         of=of,
         fingerprint=fingerprint,
-        confirm=lambda question: yes or _asked(door, question),
+        confirm=lambda question: yes or door.asked(question),
     )
     door.answer(answer, changed=True)
 
@@ -126,10 +126,3 @@ def _read(file: str) -> bytes:
     from satchel_crypto.key_file import BYTES_MAX
 
     return sys.stdin.buffer.read(BYTES_MAX + 1)
-
-
-def _asked(door: Door, question: str) -> bool:
-    """Prompts appear only at a terminal."""
-    import sys
-
-    return not door.json and sys.stdin.isatty() and typer.confirm(question, err=True)

@@ -114,7 +114,7 @@ def delete(
     from satchel.secret_store import store_of
 
     _begin(door, words)
-    if not yes and not _asked(door, f"delete the secret {name}?"):
+    if not yes and not door.asked(f"delete the secret {name}?"):
         raise ConfirmationNeeded(
             "the secret would be gone, and this was not confirmed",
             hint="give --yes",
@@ -228,8 +228,3 @@ def _refuse_words(words: list[str] | None) -> None:
 
 def _told(one: Listed) -> dict[str, Any]:
     return asdict(one) | {"updated_at": iso(one.updated_at)}
-
-
-def _asked(door: Door, question: str) -> bool:
-    """Prompts appear only at a terminal."""
-    return not door.json and sys.stdin.isatty() and typer.confirm(question, err=True)

@@ -64,16 +64,9 @@ def revoke(
     """
     from satchel import peers
 
-    confirm = yes or (not undo and _asked(door, f"revoke replica {replica}?"))
+    confirm = yes or (not undo and door.asked(f"revoke replica {replica}?"))
     answer = peers.warehouse_revoke(door.settings, replica, undo=undo, confirm=confirm)
     door.answer(answer, changed=True)
-
-
-def _asked(door: Door, question: str) -> bool:
-    """Prompts appear only at a terminal."""
-    import sys
-
-    return not door.json and sys.stdin.isatty() and typer.confirm(question, err=True)
 
 
 def init(door: Door) -> None:
