@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 from satchel import replica_ids
 from satchel.audit import beside
 from satchel.audit.outbox import AuditOutbox
-from satchel.errors import ConfigInvalid, ConfirmationNeeded, EngineUnavailable, SatchelError
+from satchel.errors import ConfigInvalid, ConfirmationNeeded, EngineUnavailable
 from satchel.memory.moments import iso
 from satchel.protection import provider_of
-from satchel.replica import DATABASE_FILE, Replica, caller_of, open_store
+from satchel.replica import DATABASE_FILE, open_store
 from satchel.secret_store import PASSWORDS, has_secret, secret_of
 from satchel.store import attempts
 from satchel.store.connection import SYSTEM_CLOCK, Store
 from satchel.store.endpoint import SqliteReplica
 from satchel.store.status import waiting
+from satchel.syncing import around
 from satchel.syncing.status import REPORTS_READ, lag, stuck
 from satchel_sync.checkup import check
 from satchel_sync.errors import SyncBusy, SyncError
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from satchel_warehouse.login import Dsn
 
 LOCK_FILE = "sync.lock"
-EMBED_S = 10
-"""After a sync no further batch of texts is embedded when so many seconds have passed."""
 
 
 def sync_once(
@@ -48,7 +47,8 @@ def sync_once(
 ) -> dict[str, Any]:
     """Reconcile this replica with its warehouse once and return the report (`exit` in it).
 
-    Then embed for a while what wants a vector; the vectors travel with the next sync.
+    Sessions are swept before, so that their summaries travel. Then embed for a while what wants a
+    vector; the vectors travel with the next sync.
     Raises ConfigInvalid without a DSN, SyncError and its family when the two may not talk.
     """
     with ExitStack() as session:
@@ -57,10 +57,12 @@ def sync_once(
         with opened(settings) as store:
             audit = AuditOutbox(store, settings)
             replica = SqliteReplica(store, adopt=adopt, version=version(), audit=audit)
+            swept = around.sum_up(store, settings)
             with _loud(store):
                 report = sync(replica, hub, SYSTEM_CLOCK, progress)
             session.close()
-            report["embedding"] = _embed(store, settings, progress)
+            report["sessions"] = swept
+            report["embedding"] = around.embed(store, settings, progress)
             with store.read() as db:
                 found = waiting(db)
         return report | {"pending": sum(found.pending.values())} | lag(found, store.now_ms())
@@ -77,25 +79,6 @@ def _loud(store: Store) -> Iterator[None]:
         if trouble:
             error.hint = f"{trouble.words()}; {error.hint}".rstrip("; ")
         raise
-
-
-def _embed(store: Store, settings: Settings, progress: Progress) -> dict[str, Any]:
-    """Drain the queues where the engine loads quickly: texts done and left, `error` if it broke."""
-    from satchel.embedding import queue
-
-    replica = Replica(store, settings, caller_of(settings))
-    told: dict[str, Any] = {"done": 0}
-    if replica.embedding_state == "warm":
-        try:
-            drained = queue.drain(
-                replica,
-                limit_s=EMBED_S,
-                progress=lambda done, left: progress("embedding", "texts", done, done + left),
-            )
-            told["done"] = drained.done
-        except SatchelError as error:  # the sync itself is done, and what is queued stays queued
-            told["error"] = f"{error.code}: {error}"
-    return told | {"left": queue.waiting(replica)}
 
 
 def sync_verify(

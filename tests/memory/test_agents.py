@@ -8,8 +8,11 @@ import pytest
 from fix_memory import StillClock, seen_as
 
 from satchel.errors import Conflict, InvalidInput, NotFound, Refused
-from satchel.memory import agents, chatlog, messages, sessions
+from satchel.memory import agents, chatlog
 from satchel.memory.limits import ALIVE_MS, LAST_SEEN_STEP_MS
+from satchel.memory.messages import messages
+from satchel.memory.sessions import sessions
+from satchel.memory.tasks import tasks
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel_sync.digest import derived_id
@@ -37,6 +40,65 @@ def test_last_seen_moves_in_steps(ada: Replica, clock: StillClock) -> None:
         assert db.execute("SELECT hlc FROM agent").get == before
     clock.at_ms += 1
     assert agents.heartbeat(ada, "ada")["last_seen"] == clock.at_ms
+
+
+def test_a_lease_is_exact_here_and_is_kept(ada: Replica, clock: StillClock) -> None:
+    made = agents.register(ada, "ada", lease_ms=2000)
+    assert (made["state"], made["lease_s"]) == ("alive", 2.0)
+    with ada.store.read() as db:
+        before = db.execute("SELECT hlc FROM agent").get
+    for _ in range(3):
+        clock.at_ms += 1999
+        assert agents.heartbeat(ada, "ada")["alive_until"] == clock.at_ms + 2000
+    assert agents.get(ada, "ada")["last_seen"] == clock.at_ms
+    with ada.store.read() as db:
+        assert db.execute("SELECT hlc FROM agent").get == before, "no sign of life travelled"
+    clock.at_ms += 2000
+    assert agents.get(ada, "ada")["state"] == "stale"
+    longer = agents.heartbeat(ada, "ada", lease_ms=86_400_000)
+    assert longer["alive_until"] == clock.at_ms + 86_400_000
+    clock.at_ms += 86_399_999
+    assert agents.get(ada, "ada")["alive"] is True
+    assert agents.offline(ada, "ada")["state"] == "offline"
+    assert agents.register(ada, "ada")["lease_s"] == 86_400
+
+
+def test_a_sign_of_life_from_elsewhere_counts_when_it_is_later(
+    ada: Replica, clock: StillClock
+) -> None:
+    agents.register(ada, "ada", lease_ms=1000)
+    clock.at_ms += 60_000
+    assert agents.get(ada, "ada")["state"] == "stale"
+    with ada.store.write() as db:  # as a pull leaves it
+        db.execute("UPDATE agent SET last_seen = ?", (clock.at_ms,))
+    shown = agents.get(ada, "ada")
+    assert (shown["state"], shown["alive_until"]) == ("alive", clock.at_ms + ALIVE_MS)
+
+
+def test_lists_by_state_and_by_what_they_can(ada: Replica, clock: StillClock) -> None:
+    operator = seen_as(ada, None)
+    agents.register(operator, "quick", capabilities=["paint"], lease_ms=1000)
+    agents.register(operator, "slow", capabilities=["paint", "sing"], lease_ms=60_000)
+    agents.register(operator, "gone")
+    agents.offline(operator, "gone")
+    clock.at_ms += 1000
+
+    def names(**asked: str) -> list[str]:
+        return [one["agent_id"] for one in agents.list_agents(ada, **asked)["items"]]
+
+    assert names() == ["slow", "gone", "quick"]
+    found = {state: names(state=state) for state in ("alive", "stale", "offline")}
+    assert found == {"alive": ["slow"], "stale": ["quick"], "offline": ["gone"]}
+    assert (names(capability="paint"), names(capability="sing")) == (["slow", "quick"], ["slow"])
+    with pytest.raises(InvalidInput, match="state"):
+        names(state="dead")
+
+
+def test_no_agent_says_how_far_it_is_to_be_trusted(ada: Replica) -> None:
+    with pytest.raises(Refused):
+        agents.register(ada, "ada", trust=1)
+    assert agents.register(seen_as(ada, None), "ada", trust=0.5)["trust"] == 0.5
+    assert agents.register(ada, "ada")["trust"] == 0.5
 
 
 def test_unknown_agents(ada: Replica) -> None:
@@ -102,7 +164,7 @@ def test_a_session_of_a_space_can_be_joined_by_its_members(ada: Replica) -> None
 
 def test_a_turn_is_kept_once(ada: Replica) -> None:
     first = chatlog.write(ada, "c", "hello", role="user", ordinal=0)
-    assert first["id"] == derived_id("c", 0, "user", "hello")
+    assert first["id"] == derived_id("c", 0, "user", "hello", "agent", "ada")
     assert chatlog.write(ada, "c", "hello", role="user", ordinal=0)["outcome"] == "exists"
     assert chatlog.write(ada, "c", "hello", role="user")["ordinal"] == 1
     assert chatlog.write(ada, "c", "hello", role="assistant", ordinal=0)["outcome"] == "created"
@@ -134,6 +196,12 @@ BAD: list[tuple[Any, str]] = [
     (lambda r: agents.register(r, "a\nb"), "id"),
     (lambda r: agents.register(r, "a", trust=2), "trust"),
     (lambda r: agents.register(r, "a", capabilities="all"), "capabilities"),
+    (lambda r: agents.register(r, "a", lease_ms=0), "lease"),
+    (lambda r: agents.heartbeat(r, "a", lease_ms=2**40), "lease"),
+    (lambda r: messages.inbox(r, wait_ms=-1), "wait"),
+    (lambda r: tasks.claim_next(r, agent="a", wait_ms=2**40), "wait"),
+    (lambda r: tasks.update(r, "deadbeef", clear=["title"]), "clear"),
+    (lambda r: tasks.update(r, "deadbeef", owner="a", clear=["owner"]), "clear"),
     (lambda r: messages.send(r, "", "x"), "to"),
     (lambda r: messages.send(r, "bob", "x\0"), "content"),
     (lambda r: messages.send(r, "bob", "x", context_ids=["short"]), "id"),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fix_memory import StillClock, claim_in_process, opened, seen_as
+from fix_memory import StillClock, seen_as
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import ConfirmationNeeded, Conflict, InvalidInput, NotFound
-from satchel.memory import history, messages, tasks
-from satchel.memory.task_order import ordered
-from satchel.memory.task_states import FINISHED, OPEN, STATES
+from satchel.memory import history
+from satchel.memory.messages import messages
+from satchel.memory.tasks import tasks
+from satchel.memory.tasks.order import ordered
+from satchel.memory.tasks.states import FINISHED, OPEN, STATES
 from satchel.memory.text import json_list
 from satchel.replica import Replica
 from satchel_sync.tables import Task
@@ -27,6 +27,8 @@ VERBS = {
     "fail": tasks.fail,
     "cancel": tasks.cancel,
     "reopen": tasks.reopen,
+    "claim": tasks.claim,
+    "release": tasks.release,
 }
 WAY_TO = {
     "pending": (),
@@ -42,6 +44,8 @@ LEADS = {
         for state in OPEN
         for verb, to in [
             ("start", "in_progress"),
+            ("claim", "in_progress"),
+            ("release", "pending"),
             ("complete", "completed"),
             ("fail", "failed"),
             ("cancel", "cancelled"),
@@ -126,25 +130,6 @@ def test_claims_that_are_refused(ada: Replica) -> None:
     assert tasks.claim(seen_as(ada, None), key, agent="bob")["claimed_by"] == "bob"
 
 
-def test_one_of_many_processes_claims(tmp_path: Path) -> None:
-    with opened(tmp_path, "ada", embedding="off") as replica:
-        key = tasks.create(replica, "t", space="lab")["id"]
-    context = multiprocessing.get_context("spawn")
-    gate, answers = context.Barrier(6), context.Queue()
-    workers = [
-        context.Process(target=claim_in_process, args=(str(tmp_path), f"w{n}", key, gate, answers))
-        for n in range(6)
-    ]
-    for worker in workers:
-        worker.start()
-    found = [answers.get(timeout=110) for _ in workers]
-    for worker in workers:
-        worker.join()
-    winners = [one for one in found if not one.startswith("refused")]
-    assert len(winners) == 1
-    assert all(f"held by {winners[0]}" in one for one in found if one not in winners)
-
-
 def test_owner_and_asker_are_told(ada: Replica) -> None:
     bob = seen_as(ada, "bob")
     key = tasks.create(ada, "paint", owner="bob")["id"]
@@ -206,8 +191,20 @@ def test_a_merged_cycle_of_needs_or_parents_ends(ada: Replica) -> None:
                 "UPDATE task SET parent_id = ?, depends_on = ? WHERE id = ?", (other, needs, one)
             )
     assert len(tasks.list_tasks(ada)["items"]) == 3
-    tree = tasks.tree(ada, keys[0])
+    # The link that was made last closed the ring: it is the one that does not hold, seen from
+    # wherever.
+    cut, middle, leaf = keys[2], keys[1], keys[0]
+    assert tasks.get(ada, cut)["parent_cut"] == "cycle"
+    assert [tasks.get(ada, key)["parent_cut"] for key in (middle, leaf)] == [None, None]
+    tree = tasks.tree(ada, cut)
+    assert [one["id"] for one in tree["children"]] == [middle]
+    assert [one["id"] for one in tree["children"][0]["children"]] == [leaf]
     assert tree["children"][0]["children"][0]["children"] == []
+    assert tasks.tree(ada, leaf)["children"] == []
+    assert tasks.list_tasks(ada, parent=leaf)["items"] == []
+    # Mended by hand: out of the ring every link holds again.
+    tasks.update(ada, cut, clear=["parent"])
+    assert [tasks.get(ada, key)["parent_cut"] for key in keys] == [None] * 3
 
 
 def test_trees(ada: Replica) -> None:

@@ -9,8 +9,9 @@ import pytest
 from fix_memory import NOON_MS, StillClock, opened, seen_as
 
 from satchel.errors import AmbiguousId, NotFound, Refused
-from satchel.memory import change, messages
+from satchel.memory import change
 from satchel.memory.deleted import old_columns
+from satchel.memory.messages import messages
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel.store import journal, outbox, rows

@@ -10,6 +10,7 @@ import apsw
 
 from satchel.store import (
     bulk,
+    claims,
     identity,
     journal,
     outbox,
@@ -26,7 +27,7 @@ from satchel_sync.changes import Applied, Loser, Row, Version
 from satchel_sync.clock import nearest_future
 from satchel_sync.merge import Verdict
 from satchel_sync.stamp import SCRUBBED, Stamp
-from satchel_sync.tables import EMBEDDING, MEMORY, Table
+from satchel_sync.tables import EMBEDDING, MEMORY, TASK, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +181,15 @@ def _journal(db: apsw.Connection, table: Table, plan: Plan, now_ms: int, path: s
     kept = 0
     for key, winner in plan.losers:
         mine = outbox.row(db, table, key)
-        if mine and merge.journaled(table, mine.values, plan.winners[key].values):
+        if mine is None or scrubbing.is_about_forgotten(db, table, mine):
+            continue
+        if merge.journaled(table, mine.values, plan.winners[key].values):
             kept += journal.add(db, Loser(table.name, mine, winner, path, now_ms))
     return kept
 
 
 def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> None:
-    """Hash new texts, queue vectors that are wanted, forget the journal of what was scrubbed."""
+    """Hash new texts, queue vectors, tell of lost claims, forget journals of what was scrubbed."""
     scrubbed = [key for key, row in plan.winners.items() if row.stamp == SCRUBBED]
     lost = set(scrubbed).intersection(plan.replaced)
     wiping.owe(db, lost)
@@ -201,6 +204,8 @@ def _follow_up(db: apsw.Connection, table: Table, plan: Plan, now_ms: int) -> No
             " AND e.content_hash = memory.text_hash) ON CONFLICT(memory_id) DO NOTHING",
             (now_ms, json.dumps(list(plan.winners))),
         )
+    if table is TASK and plan.winners:
+        claims.settle(db, now_ms)
     if table is EMBEDDING:
         db.execute(
             "DELETE FROM embed_queue WHERE memory_id IN (SELECT e.memory_id FROM json_each(?)"

@@ -10,7 +10,7 @@ import apsw
 
 APPLICATION_ID = 0x53544348
 """`STCH` in the file's header: a satchel replica."""
-SCHEMA = 5
+SCHEMA = 6
 """`migrate.latest()`."""
 TRIGGERS = 2_383_241_387
 """`triggers.mark()`."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import AmbiguousId, NotFound, Refused
+from satchel.memory import audit
 from satchel.memory.deleted import old_columns, saw
 from satchel.memory.limits import CANDIDATES_SHOWN_MAX, SHORT_ID_DIGITS_MIN
 from satchel.memory.lookup import not_found, require_change, sees
 from satchel.memory.moments import iso
-from satchel.store import journal, outbox, rows
-from satchel_sync import clock
+from satchel.store import claims, journal, outbox, rows
+from satchel.syncing.explain import written_at
 from satchel_sync.changes import Loser
 from satchel_sync.stamp import SCRUBBED, Stamp
-from satchel_sync.tables import BY_NAME, EXTRA, MEMORY
+from satchel_sync.tables import BY_NAME, EXTRA, MEMORY, TASK
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -32,7 +33,9 @@ def listed(replica: Replica) -> list[dict[str, Any]]:
     Only those whose own columns let the caller see them.
     """
     with replica.store.read() as db:
-        return [_shown(loser) for loser in journal.listed(db) if _saw(db, replica.caller, loser)]
+        found = [loser for loser in journal.listed(db) if _saw(db, replica.caller, loser)]
+    audit.record(replica, "conflicts", [(loser.kind, loser.row.key) for loser in found])
+    return [_shown(loser) for loser in found]
 
 
 def show(replica: Replica, given: str) -> dict[str, Any]:
@@ -45,12 +48,13 @@ def show(replica: Replica, given: str) -> dict[str, Any]:
         loser = _find(db, replica.caller, given)
         held = outbox.row(db, BY_NAME[loser.kind], loser.row.key)
         visible = held is not None and sees(db, replica.caller, loser.kind, loser.row.key)
-        return {
-            **_shown(loser),
-            "lost": _version(replica, loser.row.stamp),
-            "held": _version(replica, held.stamp) if held else None,
-            "differs": _differences(loser, held if visible else None),
-        }
+    audit.record(replica, "conflicts", [(loser.kind, loser.row.key)])
+    return {
+        **_shown(loser),
+        "lost": _version(replica, loser.row.stamp),
+        "held": _version(replica, held.stamp) if held else None,
+        "differs": _differences(loser, held if visible else None),
+    }
 
 
 def restore(replica: Replica, given: str) -> dict[str, Any]:
@@ -74,6 +78,8 @@ def restore(replica: Replica, given: str) -> dict[str, Any]:
             from satchel.memory.write import leave_queued
 
             leave_queued(db, replica, key)
+        if table is TASK:
+            claims.settle(db, replica.now_ms())
     return {"id": key, "kind": loser.kind, "outcome": outcome, "restored": loser.row.stamp.hex()}
 
 
@@ -147,7 +153,7 @@ def _version(replica: Replica, stamp: Stamp) -> dict[str, Any]:
     """When and where a version was written, as its own stamp says."""
     return {
         "version": stamp.hex(),
-        "written_at": None if stamp == SCRUBBED else iso(clock.wall_ms(stamp.hlc)),
+        "written_at": written_at(stamp),
         "here": stamp.origin == replica.store.replica_id,
         "deleted": stamp.dead,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import AmbiguousId, NotFound
 from satchel.memory.lookup import can_see, matches
 from satchel.memory.moments import iso
-from satchel.store import attempts, outbox
+from satchel.store import attempts, outbox, rows
 from satchel_sync import clock
 from satchel_sync.stamp import SCRUBBED, Stamp, lineage_of
 from satchel_sync.tables import BY_NAME, KINDS, Table
@@ -67,11 +67,11 @@ def explain(replica: Replica, given: str) -> dict[str, Any]:
         "state": state,
         "why": WORDS[state] + (f": {_fault(place)}" if place.quarantine else ""),
         "version": row.stamp.hex(),
-        "written_at": _moment(row.stamp),
+        "written_at": written_at(row.stamp),
         "written_by": _origin(row.stamp, mine, hub),
         "builds_on": len(lineage_of(row.lineage)),
         "last_exchanged": place.exchanged.hex() if place.exchanged else None,
-        "last_exchanged_written_at": _moment(place.exchanged) if place.exchanged else None,
+        "last_exchanged_written_at": written_at(place.exchanged) if place.exchanged else None,
         "conflicts": place.conflicts,
         "restamped": _restamped(row),
     }
@@ -131,8 +131,10 @@ def _origin(stamp: Stamp, mine: tuple[bytes, ...], hub: bytes | None) -> str:
     return f"replica {stamp.origin.hex()}"
 
 
-def _moment(stamp: Stamp) -> str | None:
-    return None if stamp == SCRUBBED else iso(clock.wall_ms(stamp.hlc))
+def written_at(stamp: Stamp) -> str | None:
+    """When a version was written, as its own stamp says; None where that tells no time."""
+    told = stamp != SCRUBBED and stamp.hlc > rows.FIRST_HLC_MAX
+    return iso(clock.wall_ms(stamp.hlc)) if told else None
 
 
 def _restamped(row: Row) -> bool:

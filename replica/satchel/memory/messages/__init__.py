@@ -1,0 +1,1 @@
+"""Messages between agents, and the notifications among them. Start at `messages.py`."""

@@ -1,0 +1,1 @@
+"""Search: one ranking of memories and chat turns. Start at `search.py`."""
