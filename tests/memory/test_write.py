@@ -9,7 +9,9 @@ import pytest
 from fix_memory import StillClock, TrigramEmbedder, opened, seen_as
 
 from satchel.errors import InvalidInput, NotFound, Refused, SatchelError
-from satchel.memory import read, search, sessions
+from satchel.memory import read
+from satchel.memory.search import search
+from satchel.memory.sessions import sessions
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel.store import rows

@@ -191,6 +191,15 @@ def json_list(values: Sequence[str]) -> str | None:
     return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
 
 
+def stored_object(stored: object) -> dict[str, Any]:
+    """A JSON object as it is stored; what is no such thing counts as empty."""
+    try:
+        found = json.loads(stored) if isinstance(stored, str) else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _storable(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"`{field}` must be text, not {type(value).__name__}", field=field)
@@ -239,3 +248,15 @@ def _refuse_escaped(value: object, field: str) -> None:
             stack += [*one.keys(), *one.values()]
         elif isinstance(one, list | tuple):
             stack += one
+
+
+def same_layout(one: str, other: str) -> bool:
+    """Whether the lines of two texts are indented alike: in code and lists that is meaning."""
+    return _indents(one) == _indents(other)
+
+
+def _indents(text: str) -> list[int]:
+    """Columns before each line; one blank may come from a text that was wrapped."""
+    lines = [line for line in text.strip().expandtabs().splitlines() if line.strip()]
+    found = [len(line) - len(line.lstrip()) for line in lines]
+    return found if max(found, default=0) > 1 else []
