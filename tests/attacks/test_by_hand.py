@@ -11,7 +11,7 @@ from fix_machines import DAY_MS, Fleet, Machine
 from satchel.errors import Refused
 from satchel.memory import change, read
 from satchel.memory.history import history
-from satchel.memory.search import search
+from satchel.memory.search.search import search
 from satchel.memory.write import write
 from satchel.store import rows
 from satchel_sync.tables import MEMORY, Memory

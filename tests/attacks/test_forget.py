@@ -9,48 +9,24 @@ from random import Random
 from threading import Event, get_ident
 
 import pytest
-from fix_machines import Fleet, Machine
+from fix_machines import Fleet
 from fix_memory import seen_as
+from fix_traces import SECRET, TRACE, hub_traces, traces
 
 from satchel.errors import ConfirmationNeeded, NotFound, Refused
-from satchel.memory import change, edges, forget, messages
-from satchel.memory.search import search
+from satchel.memory import change, edges, forget, promotion, read
+from satchel.memory.messages import messages
+from satchel.memory.search.search import search
+from satchel.memory.sessions import sessions
+from satchel.memory.tasks import tasks
 from satchel.memory.write import write
-from satchel.store import connection, rows, wiping
+from satchel.store import connection, rows, scrubbing, wiping
 from satchel_crypto.certificate import Certificate
 from satchel_crypto.registry import provider
 from satchel_sync.stamp import SCRUBBED
 from satchel_sync.tables import MEMORY, Memory
 
-SECRET = "the launch code is zebra-umbrella-42"
 LATER = "the launch code is zebra-umbrella-43, edited offline"
-TRACE = "zebra-umbrella"
-
-
-def traces(machine: Machine) -> list[str]:
-    """Files of a machine's home in which the text is, read as bytes."""
-    home = machine.store.home
-    return [
-        str(path.relative_to(home))
-        for path in sorted(home.rglob("*"))
-        if path.is_file() and TRACE.encode() in path.read_bytes()
-    ]
-
-
-def hub_traces(fleet: Fleet) -> list[str]:
-    """Tables of the hub in which the text is, in any column."""
-    found = []
-    with fleet.world.psql().cursor() as cursor:
-        tables = cursor.execute(
-            "SELECT c.oid::regclass::text FROM pg_class c"
-            " JOIN pg_namespace n ON n.oid = c.relnamespace"
-            " WHERE n.nspname LIKE 'satchel%' AND c.relkind = 'r'"
-        ).fetchall()
-        for (table,) in tables:
-            query = f"SELECT count(*) FROM {table} AS t WHERE t::text LIKE %s"
-            if cursor.execute(query, (f"%{TRACE}%",)).fetchone() != (0,):
-                found.append(table)
-    return found
 
 
 ORDERS = sorted(set(itertools.permutations(["a", "b", "b", "a"])))
@@ -340,3 +316,58 @@ def test_many_rows_are_not_forgotten_by_one_word(fleet: Fleet) -> None:
         forget.forget(replica, [key], linked=True, confirm=True)
     assert a.text(key) == SECRET
     assert len(forget.forget(replica, [key], confirm=True)["linked"]) == forget.LINKED_MAX + 1
+
+
+@pytest.mark.parametrize(
+    ("what", "swept_by", "alone"),
+    [
+        ("memory", "a", False),
+        ("memory", "ba", False),
+        ("memory", "b", True),
+        ("task", "ab", False),
+        ("task", "a", True),
+    ],
+)
+def test_a_summary_swept_after_a_forget_is_without_it_and_so_are_its_past_and_versions(
+    fleet: Fleet, what: str, swept_by: str, alone: bool
+) -> None:
+    a, b = fleet.pair()
+    ada, bob = seen_as(a.replica, "ada"), seen_as(b.replica, "bob")
+    session = sessions.start(ada, title="Deal", agents=["bob"])["id"]
+    source = write(ada, SECRET, **({"session": session} if what == "memory" else {})).id
+    if what == "task":
+        tasks.create(ada, f"Remember: {SECRET}", session=session)
+    summary = sessions.end(ada, session)["summary_memory_id"]
+    org = promotion.promote(ada, summary).id
+    changed = promotion.promote(ada, summary, space="lab").id
+    change.update(ada, changed, text="What somebody wrote instead.")
+    if not alone:  # what came later is in the summary, and its history has the old one
+        write(ada, "We deploy on Friday.", session=session)
+        assert sessions.sweep(ada)["refreshed"] == [session]
+    fleet.quiet()
+
+    with a.store.read() as db:  # the memory and its task, and neither summary nor versions
+        others = [key for (key,) in db.execute("SELECT id FROM task")]
+    operator = seen_as(ada, None)
+    told = forget.forget(operator, [source], confirm=True)["linked"]
+    assert set(told) == {summary, org, changed, *others}
+    with a.store.write() as db:
+        scrubbing.scrub(db, [("task", key) for key in others], a.replica.now_ms())
+    if "b" in swept_by:
+        fleet.quiet()
+    for name in swept_by:
+        who = {"a": ada, "b": bob}[name]
+        assert sessions.sweep(who)["refreshed"] == [session]
+    fleet.quiet()
+
+    for who in (ada, bob):
+        assert sessions.sweep(who) == {"ended": [], "refreshed": []}
+        texts = [one["content"] for one in read.get(who, [summary, org, changed])["items"]]
+        assert [text.splitlines()[0][:5] for text in texts] == ["Deal,", "Deal,", "What "]
+        assert ("Friday" in texts[0], "Friday" in texts[1]) == (not alone, False)
+    with a.store.write() as db:  # which somebody wrote anew keeps its history: it was told
+        scrubbing.scrub(db, [("memory", changed)], a.replica.now_ms())
+    fleet.quiet()
+    for machine in (a, b):
+        machine.store.close()
+    assert (traces(a), traces(b), hub_traces(fleet)) == ([], [], [])

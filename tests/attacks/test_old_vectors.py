@@ -17,7 +17,7 @@ from satchel import peers
 from satchel.config import Settings
 from satchel.embedding import is_quick, queue
 from satchel.embedding.models import find_model
-from satchel.memory.search import search
+from satchel.memory.search.search import search
 from satchel.memory.text import content_hash
 from satchel.memory.write import write
 from satchel.replica import Replica

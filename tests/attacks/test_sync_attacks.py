@@ -9,7 +9,8 @@ from contextlib import suppress
 import pytest
 from fix_machines import DAY_MS, Fleet, Machine
 
-from satchel.memory import change, tasks
+from satchel.memory import change
+from satchel.memory.tasks import tasks
 from satchel.memory.write import write
 from satchel.store import rows
 from satchel_sync.errors import HubUnreachable

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from satchel_sync.stamp import SCRUBBED
-from satchel_sync.subjects import SUBJECT_COLUMNS
-from satchel_sync.tables import BY_NAME, HISTORY, TABLES, Table
+from satchel_sync.subjects import MARK, PROVENANCE, SUBJECT_COLUMNS
+from satchel_sync.tables import BY_NAME, HISTORY, MEMORY, TABLES, Table
 
 _TOP = SCRUBBED.life
 _VERSION = (
@@ -18,10 +18,12 @@ def parts() -> dict[str, str]:
     dependents = [BY_NAME[kind] for kind in SUBJECT_COLUMNS] + [HISTORY]
     by_kind = (f"WHEN '{t.name}' THEN {_held_forgotten(t, '_key', '_tenant')}" for t in TABLES)
     return {
-        "dependents": "\n    ".join([*map(_scrub, dependents), _scrub_told()]),
+        "dependents": "\n    ".join([*map(_scrub, dependents), _scrub_told(), _scrub_made()]),
         "subject_kinds": ", ".join(f"'{kind}'" for kind in sorted(SUBJECT_COLUMNS)),
         "forgotten_by_kind": "\n        ".join(by_kind),
         "scrubbed": SCRUBBED.hex(),
+        "mark": MARK,
+        "names_origins": _names_origins("_metadata"),
     }
 
 
@@ -30,6 +32,9 @@ def about_forgotten(table: Table, row: str, tenant: str) -> str:
     if table is HISTORY:
         whens = (f"WHEN '{t.name}' THEN {_of_forgotten(t, row, tenant)}" for t in TABLES)
         return f"(CASE {row}.kind {' '.join(whens)} ELSE false END)"
+    if table is MEMORY:
+        is_made = _names_origins(f"{row}.metadata")
+        return f"({is_made} AND {_held_mark(f'satchel.marks_in({row}.metadata)', tenant)})"
     columns = SUBJECT_COLUMNS.get(table.name, ())
     memory = BY_NAME["memory"]
     tests = [_held_forgotten(memory, f'{row}."{column}"', tenant) for column in columns]
@@ -38,7 +43,7 @@ def about_forgotten(table: Table, row: str, tenant: str) -> str:
 
 def turned(table: Table) -> str:
     """Statement that turns arrived rows about forgotten ones into forgotten rows."""
-    if table is not HISTORY and table.name not in SUBJECT_COLUMNS:
+    if table not in (HISTORY, MEMORY) and table.name not in SUBJECT_COLUMNS:
         return ""
     return f"""WITH turned AS (
         UPDATE pg_temp.incoming_{table.name} i SET {_emptied(table)}, {_VERSION}
@@ -78,6 +83,36 @@ def _scrub_told() -> str:
     END IF;"""
 
 
+def _scrub_made() -> str:
+    """Scrub memories that were made of what these keys mark, and what is told of such."""
+    journaled = "satchel.field(c.content, 'metadata')"
+    made = "satchel.marks_in(t.metadata) && _keys"
+    told = "t.kind = 'memory' AND satchel.marks_told(t.kind, t.changes) && _keys"
+    return f"""IF _kind = 'relationship' THEN
+        _keys := ARRAY(SELECT k FROM unnest(_keys) AS k WHERE starts_with(k, '{MARK}'));
+        IF _keys <> '{{}}' THEN
+            DELETE FROM satchel.conflict c
+            WHERE c.tenant = _tenant AND c.kind = 'memory' AND {_names_origins("c.content", "")}
+                AND satchel.marks_in({journaled}) && _keys;
+            {_scrub_where(MEMORY, f"{_names_origins('t.metadata')} AND {made}")}
+            {_scrub_where(HISTORY, told)}
+        END IF;
+    END IF;"""
+
+
+def _names_origins(column: str, quote: str = '"') -> str:
+    """Whether a metadata may say of what it was made: looked at before it is read."""
+    tests = (f"strpos({column}, '{quote}{name}{quote}') > 0" for name in PROVENANCE)
+    return f"({' OR '.join(tests)})"
+
+
+def _held_mark(marks: str, tenant: str) -> str:
+    return (
+        f"EXISTS (SELECT FROM satchel.relationship s WHERE s.tenant = {tenant}"
+        f" AND s.id = ANY ({marks}) AND s.life = {_TOP})"
+    )
+
+
 def _scrub_where(table: Table, about: str) -> str:
     return f"""WITH gone AS (
             UPDATE satchel.{table.name} t SET {_emptied(table)}, {_VERSION},
@@ -106,6 +141,8 @@ def _held_forgotten(table: Table, key: str, tenant: str) -> str:
 def _of_forgotten(table: Table, row: str, tenant: str) -> str:
     """Whether a history row of this kind is about a forgotten row, or was about one."""
     held = _held_forgotten(table, f"{row}.key", tenant)
+    if table is MEMORY:
+        return f"({held} OR {_held_mark(f'satchel.marks_told({row}.kind, {row}.changes)', tenant)})"
     if table.name not in SUBJECT_COLUMNS:
         return held
     told = f"ANY (satchel.memories_in({row}.kind, {row}.changes))"

@@ -28,7 +28,8 @@ def find_deleted(
 
     Raises NotFound, AmbiguousId, or Refused for a forgotten row (its history is gone).
     """
-    keys = matches(db, kind, given, f"NOT {alive('t')}", {})
+    # All that fit: whether a row was the caller's is known only from what it held.
+    keys = matches(db, kind, given, f"NOT {alive('t')}", {}, -1)
     if len(keys) == 1 and _is_forgotten(db, kind, keys[0]) and caller.sees_all:
         raise Refused(
             f"{kind} {keys[0]} was forgotten: nothing of it is left", hint="forgetting is final"
@@ -48,6 +49,15 @@ def require_last(db: Connection, kind: str, key: str) -> None:
         raise Refused(
             f"{kind} {key} was deleted elsewhere, and what it last held is not known here",
             hint=f"`satchel {kind} history {key}` shows what is known; write it anew from that",
+        )
+
+
+def require_not_forgotten(db: Connection, kind: str, key: str) -> None:
+    """Raise Refused where a row that is to be made (again) under this key was forgotten."""
+    if _is_forgotten(db, kind, key):
+        raise Refused(
+            f"{kind} {key} was forgotten: nothing takes its place",
+            hint="forgetting is final; what is still true can be written as a new row",
         )
 
 

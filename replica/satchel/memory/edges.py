@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from satchel.replica import Replica
 
 SUPERSEDES = "supersedes"
+DERIVED_FROM = "derived_from"
+"""From a summary to what it was made of."""
+PROMOTED_FROM = "promoted_from"
+"""From a promoted version to the memory that it repeats."""
 
 
 def edge(

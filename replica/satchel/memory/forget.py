@@ -6,6 +6,7 @@ row, its history, vectors, edges and journal entries, and cannot be undone by an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,12 @@ from satchel.errors import ConfirmationNeeded, InvalidInput, NotFound, Refused, 
 from satchel.memory import text
 from satchel.memory.deleted import find_deleted
 from satchel.memory.limits import IDS_MAX
-from satchel.memory.lookup import find_to_change, matches
+from satchel.memory.lookup import can_see, find_to_change, matches
 from satchel.memory.moments import iso
-from satchel.memory.quoting import quoting
+from satchel.memory.search.quoting import quoting
 from satchel.protection import key_store
 from satchel.store import attempts, scrubbing, wiping
+from satchel_sync.subjects import mark
 from satchel_sync.tables import Memory
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ Erased = tuple[str, str, bytes]
 """Kind, key and digest of a row that was scrubbed."""
 LINKED_MAX = 100
 """Rows that `linked` may add; there is no way back."""
+MADE_OF = ("memory", "task", "chatlog")
+"""Kinds of which versions and summaries are made."""
+MARKED_CHARS_MAX = 200
+"""Of a key that was written by hand: a mark is a key, too, and longer."""
 
 
 def forget(
@@ -69,6 +75,11 @@ def _scrubbed(
     """What was scrubbed, and the rows that repeat it."""
     keys = list(dict.fromkeys(_to_forget(db, replica, given) for given in wanted))
     others = quoting(db, replica.caller, keys)
+    made = scrubbing.made_of(db, {*keys, *(key for _, key in others)})  # also where no edge is left
+    mine = _changeable(db, replica, sorted(made))
+    others += [
+        one for key in sorted(mine) if (one := ("memory", key)) not in others and key not in keys
+    ]
     if linked and len(others) > LINKED_MAX:
         raise Refused(
             f"{len(others)} rows repeat these texts: so many are not forgotten by one word",
@@ -76,9 +87,31 @@ def _scrubbed(
             field="linked",
         )
     doomed = [*(("memory", key) for key in keys), *(others if linked else ())]
+    if linked:
+        kept = {one for key, ids in made.items() if key not in mine for one in ids}
+        marked = [key for kind, key in doomed if _may_be_marked(kind, key) and key not in kept]
+        scrubbing.put_marks(db, marked)
+        doomed += [("relationship", mark(key)) for key in marked]
     erased = scrubbing.about(db, doomed)
     scrubbing.scrub(db, doomed, replica.now_ms())
     return erased, others
+
+
+def _may_be_marked(kind: str, key: str) -> bool:
+    """Whether memories are made of such a row, so that also late ones must go with it."""
+    return kind in MADE_OF and len(key) <= MARKED_CHARS_MAX
+
+
+def _changeable(db: Connection, replica: Replica, keys: Sequence[str]) -> set[str]:
+    """Those of these memories that the caller may change, and so forget."""
+    mine = can_see(replica.caller, "memory", access="write")
+    query = (
+        f"SELECT t.id FROM json_each(:keys) AS w JOIN memory AS t ON t.id = w.value WHERE {mine}"
+    )
+    return {
+        str(key)
+        for (key,) in db.execute(query, {**replica.caller.params, "keys": json.dumps(keys)})
+    }
 
 
 def _wiped(replica: Replica) -> bool:

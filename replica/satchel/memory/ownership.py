@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from satchel.errors import InvalidInput, NotFound, Refused
 from satchel.memory import text
-from satchel.memory.lookup import can_see, not_found, resolve
-from satchel.memory.visibility import SCOPES, Caller
+from satchel.memory.lookup import can_see, find, not_found, resolve, sees
+from satchel.memory.visibility import PRIVATE_SPACE, SCOPES, Caller
 from satchel.store import rows
-from satchel_sync.tables import Space
+from satchel_sync.tables import Session, Space
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -25,6 +25,8 @@ class Owner:
     user_id: str | None
     session_id: str | None
     space: str | None
+    by_default: bool = False
+    """Whether the scope is `session` because nothing but a session was named."""
 
 
 def decide(
@@ -41,8 +43,15 @@ def decide(
     give.
     """
     space = text.optional_name(space, "space")
+    if space is not None and space.startswith(PRIVATE_SPACE):
+        raise InvalidInput(
+            f"{space!r} is what an agent keeps for itself, no space to write to",
+            hint="the scope `agent` writes there, as that agent",
+            field="space",
+        )
     session = text.optional_name(session, "session")
     agent_id = author(caller, text.optional_name(agent, "agent"))
+    by_default = scope is None and space is None and session is not None
     if scope is None:
         scope = "space" if space else "session" if session else "agent" if agent_id else "user"
     text.one_of(scope, SCOPES, "scope")
@@ -53,7 +62,47 @@ def decide(
             hint=f"give `--{scope}`",
             field=scope,
         )
-    return Owner(scope, agent_id, caller.user_id, session, space)
+    return Owner(scope, agent_id, caller.user_id, session, space, by_default)
+
+
+def placed(db: Connection, caller: Caller, owner: Owner) -> Owner:
+    """The owner with the whole id of its session; by default who sees that sees the row.
+
+    Raises NotFound, AmbiguousId, and Refused where the writer could not read its own row.
+    """
+    if owner.session_id is None:
+        return owner
+    session = find(db, caller, Session, owner.session_id)
+    if owner.by_default and session.scope in ("space", "user", "org"):
+        user = session.user_id if session.scope == "user" else owner.user_id
+        return Owner(session.scope, owner.agent_id, user, session.id, session.space)
+    members = [session.agent_id, *text.stored_list(session.agent_ids)]
+    if owner.scope == "session" and caller.role == "agent" and caller.agent_id not in members:
+        raise Refused(
+            f"{caller.agent_id} takes no part in session {session.id}",
+            hint=f"`satchel session join {session.id}` first",
+            field="session",
+        )
+    return replace(owner, session_id=session.id)
+
+
+def of_turn(
+    db: Connection,
+    caller: Caller,
+    conversation: str,
+    scope: str | None,
+    space: str | None,
+    agent: str | None,
+) -> Owner:
+    """The owner of a turn: in a conversation that is a session, whoever sees that, by default.
+
+    Raises what `decide` and `placed` raise; NotFound where the scope says so and it is none.
+    """
+    by_name = scope is None and space is None and sees(db, caller, "session", conversation)
+    session = conversation if scope == "session" or by_name else None
+    return placed(
+        db, caller, decide(caller, scope=scope, space=space, session=session, agent=agent)
+    )
 
 
 def settle(db: Connection, caller: Caller, owner: Owner, *, local: bool = False) -> Owner:

@@ -9,7 +9,7 @@ from satchel_sync import digest
 from satchel_sync.changes import Row
 from satchel_sync.digest import MASK, row_digest
 from satchel_sync.stamp import SCRUBBED, Stamp
-from satchel_sync.subjects import SUBJECT_COLUMNS, subjects
+from satchel_sync.subjects import SUBJECT_COLUMNS, marked, subjects
 from satchel_sync.tables import BY_NAME, HISTORY, Table
 
 bucket_of = lru_cache(1 << 12)(digest.bucket_of)
@@ -91,7 +91,8 @@ def about(rows: Iterable[Rows], kind: str, key: str) -> list[tuple[Table, str]]:
     found: list[tuple[Table, str]] = []
     for held in rows:
         table = BY_NAME[held.kind]
-        if table is not HISTORY and table.name not in SUBJECT_COLUMNS:
+        is_about = table is HISTORY or table.name in SUBJECT_COLUMNS
+        if not is_about and not (table.name == "memory" and marked(key)):
             continue
         mine = [
             row.key

@@ -10,6 +10,41 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN -- the latter: too 
 END
 $$;
 
+-- Marks (satchel_sync.subjects) of the rows that a memory with this metadata was made of.
+CREATE OR REPLACE FUNCTION satchel.marks_in(_metadata text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT coalesce(@names_origins@, false) THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(
+        SELECT '@mark@' || (id #>> '{}')
+        FROM (SELECT satchel.readable(_metadata)::jsonb AS told OFFSET 0) AS m,
+            unnest('{$.promoted.id, $.promoted.through[*], $.quoted.*[*]}'::jsonpath[]) AS place,
+            jsonb_path_query(told, place) AS id
+        WHERE jsonb_typeof(id) = 'string' AND octet_length(id #>> '{}') <= 1024);
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR statement_too_complex THEN
+    RETURN '{}'; -- no JSON
+END
+$$;
+
+-- The same of what a memory's history says of its metadata, before and after.
+CREATE OR REPLACE FUNCTION satchel.marks_told(_kind text, _changes text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+DECLARE
+    pair json;
+BEGIN
+    IF _kind IS DISTINCT FROM 'memory' OR strpos(_changes, 'promoted') + strpos(_changes, 'quoted')
+        IS NOT DISTINCT FROM 0 THEN
+        RETURN '{}';
+    END IF;
+    pair := satchel.readable(_changes) -> 'metadata';
+    RETURN satchel.marks_in(pair ->> 0) || satchel.marks_in(pair ->> 1);
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR statement_too_complex THEN
+    RETURN '{}';
+END
+$$;
+
 -- Scrub what is held about these rows, and what the journal holds of them. Inside a push.
 CREATE OR REPLACE FUNCTION satchel.scrub_about(
     _tenant text, _kind text, _keys text[], _by bytea, _schema integer
