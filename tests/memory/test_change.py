@@ -17,7 +17,8 @@ from satchel.errors import (
     NotFound,
     Refused,
 )
-from satchel.memory import change, edges, history, read, search
+from satchel.memory import change, edges, history, read
+from satchel.memory.search import search
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel_sync.stamp import INT64_MAX
@@ -164,7 +165,7 @@ def test_history_says_that_and_why_a_memory_was_superseded(ada: Replica) -> None
     assert not any("reason" in one for one in rest)
     change.restore(ada, old)
     assert [one["event"] for one in history.history(ada, old)["items"]] == [
-        "update",
+        "reopen",
         "supersede",
         "update",
         "created",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.memory.dates import DAY_MS, MENTIONS_MAX, Span, mentioned
+from satchel.memory.search.dates import DAY_MS, MENTIONS_MAX, Span, mentioned
 
 NOW = datetime(2026, 11, 29, 15, 30, tzinfo=UTC)  # a Sunday
 NOW_MS = int(NOW.timestamp() * 1000)

@@ -11,8 +11,9 @@ from fix_memory import StillClock, opened
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.memory import chatlog, read, search, supersede
+from satchel.memory import chatlog, read, supersede
 from satchel.memory.interval import Moment, answers, holds
+from satchel.memory.search import search
 from satchel.memory.write import write
 from satchel.replica import Replica
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from satchel.errors import InvalidInput, NotFound
-from satchel.memory import change, edges, messages, tasks
+from satchel.memory import change, edges
+from satchel.memory.messages import messages
+from satchel.memory.tasks import tasks
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel_sync.tables import BY_NAME

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from satchel.embedding.queue import drain
-from satchel.memory import search
-from satchel.memory.search import SearchAnswer
+from satchel.memory.search import search
+from satchel.memory.search.search import SearchAnswer
 from satchel.memory.text import content_hash
 from satchel.ranking import native_refusal, pure
 from satchel.replica import Replica

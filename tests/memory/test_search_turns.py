@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from fix_memory import NOON_MS, StillClock, TrigramEmbedder, opened, seen_as
 
-from satchel.memory import chatlog, edges, names, search
+from satchel.memory import chatlog, edges
+from satchel.memory.search import names, search
 from satchel.memory.write import write
 from satchel.replica import Replica
 

@@ -9,12 +9,13 @@ from fix_memory import StillClock, TrigramEmbedder, opened, seen_as
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.memory import counting, limits, search
-from satchel.memory.candidates import read
+from satchel.memory import limits
 from satchel.memory.lookup import can_see
-from satchel.memory.query import parse
-from satchel.memory.sources import Source
-from satchel.memory.tokens import Tokenizer
+from satchel.memory.search import counting, search
+from satchel.memory.search.candidates import read
+from satchel.memory.search.query import parse
+from satchel.memory.search.sources import Source
+from satchel.memory.search.tokens import Tokenizer
 from satchel.memory.write import write
 from satchel.replica import Replica
 

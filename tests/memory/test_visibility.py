@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from fix_memory import StillClock, TrigramEmbedder, opened, seen_as
 
-from satchel.errors import NotFound, Refused, SatchelError
-from satchel.memory import (
-    agents,
-    change,
-    chatlog,
-    edges,
-    history,
-    messages,
-    read,
-    search,
-    sessions,
-    tasks,
-)
+from satchel.errors import InvalidInput, NotFound, Refused, SatchelError
+from satchel.memory import agents, change, chatlog, edges, history, read, spaces
 from satchel.memory.lookup import can_see
+from satchel.memory.messages import messages
+from satchel.memory.search import search
+from satchel.memory.sessions import sessions
+from satchel.memory.tasks import tasks
 from satchel.memory.visibility import RULES, SCOPES
 from satchel.memory.write import write
 from satchel.replica import Replica, open_replica
@@ -70,7 +62,7 @@ def hidden(ada: Replica) -> Hidden:
         edge=edges.link(ada, memory, other, "relates_to")["id"],
         task=task,
         child=tasks.create(ada, SECRET, parent=task)["id"],
-        turn=chatlog.write(ada, "zanzibar-talk", SECRET)["id"],
+        turn=chatlog.write(ada, "zanzibar-talk", SECRET, model="m", tokens_in=1)["id"],
         session=sessions.start(ada, title=SECRET)["id"],
         message=messages.send(ada, "cleo", SECRET)["id"],
         deleted=deleted,
@@ -81,91 +73,16 @@ def bob_of(ada: Replica) -> Replica:
     return seen_as(ada, "bob")
 
 
-# Every path that reads; what it gives to bob must not hold a trace of the secret.
-LISTS: dict[str, Callable[[Replica, Hidden], Any]] = {
-    "search": lambda r, h: search.search(r, SECRET, explain=True),
-    "search by keyword": lambda r, h: search.search(r, "zanzibar", kind="memory"),
-    "search by id": lambda r, h: search.search(r, h.memory),
-    "search by agent": lambda r, h: search.search(r, "zanzibar", agents=["ada"]),
-    "search as it was": lambda r, h: search.search(r, "zanzibar", known_at=r.now_ms()),
-    "chatlog search": lambda r, h: chatlog.search(r, SECRET),
-    "chatlog search of one": lambda r, h: chatlog.search(
-        r, SECRET, conversation_id="zanzibar-talk"
-    ),
-    "get": lambda r, h: read.get(r, [h.memory, h.other, h.turn, h.memory[-9:]])["items"],
-    "list": lambda r, h: read.list_memories(r, superseded=True),
-    "list by agent": lambda r, h: read.list_memories(r, agents=["ada"]),
-    "stats": lambda r, h: {
-        name: count for name, count in read.stats(r).items() if count and name != "embedding_queue"
-    },
-    "task list": lambda r, h: tasks.list_tasks(r)["items"],
-    "chatlog list": lambda r, h: chatlog.list_conversations(r)["items"],
-    "session list": lambda r, h: sessions.list_sessions(r)["items"],
-    "inbox": lambda r, h: messages.inbox(r, acked=True)["items"],
-}
-
-# Every path by id; each answers as if there were no such row.
-BY_ID: dict[str, Callable[[Replica, Hidden], Any]] = {
-    "update": lambda r, h: change.update(r, h.memory, text="mine"),
-    "pin": lambda r, h: change.pin(r, h.memory),
-    "alias": lambda r, h: change.alias(r, h.memory, ["x"]),
-    "delete": lambda r, h: change.delete(r, h.memory, confirm=True),
-    "supersede": lambda r, h: change.supersede(r, h.memory, "mine"),
-    "restore": lambda r, h: change.restore(r, h.memory),
-    "restore a deleted one": lambda r, h: change.restore(r, h.deleted),
-    "history": lambda r, h: history.history(r, h.memory),
-    "history of a deleted one": lambda r, h: history.history(r, h.deleted),
-    "history of a task": lambda r, h: history.history(r, h.task, kind="task"),
-    "history of an edge": lambda r, h: history.history(r, h.edge, kind="relationship"),
-    "history of a turn": lambda r, h: history.history(r, h.turn, kind="chatlog"),
-    "graph": lambda r, h: edges.graph(r, h.memory),
-    "link": lambda r, h: edges.link(r, h.memory, h.other, "mine"),
-    "unlink": lambda r, h: edges.unlink(r, h.memory, h.other, "relates_to"),
-    "task get": lambda r, h: tasks.get(r, h.task),
-    "task tree": lambda r, h: tasks.tree(r, h.task),
-    "task list of parts": lambda r, h: tasks.list_tasks(r, parent=h.task),
-    "task claim": lambda r, h: tasks.claim(r, h.task),
-    "task update": lambda r, h: tasks.update(r, h.task, title="mine"),
-    "task complete": lambda r, h: tasks.complete(r, h.task),
-    "task delete": lambda r, h: tasks.delete(r, h.task, confirm=True),
-    "task part": lambda r, h: tasks.create(r, "mine", parent=h.task),
-    "task need": lambda r, h: tasks.create(r, "mine", depends_on=[h.task]),
-    "task result": lambda r, h: tasks.complete(
-        r, tasks.create(r, "mine")["id"], result_memory=h.memory
-    ),
-    "chatlog show": lambda r, h: chatlog.show(r, "zanzibar-talk"),
-    "session get": lambda r, h: sessions.get(r, h.session),
-    "session join": lambda r, h: sessions.join(r, h.session),
-    "session end": lambda r, h: sessions.end(r, h.session),
-    "session filter": lambda r, h: search.search(r, "x", session=h.session),
-    "write to a session": lambda r, h: write(r, "mine", session=h.session),
-    "ack": lambda r, h: messages.ack(r, [h.message]),
-    "hand over": lambda r, h: messages.send(r, "bob", "mine", context_ids=[h.memory]),
-    "about a task": lambda r, h: messages.send(r, "bob", "mine", task_id=h.task),
-    "in a thread": lambda r, h: messages.send(r, "bob", "mine", thread_id=h.message),
-}
+HISTORIES = {"task": "task", "relationship": "edge", "chatlog": "turn", "session": "session"}
+"""Kinds whose history has no tool of its own; all tools are asked in test_visibility_tools.py."""
 
 
-@pytest.mark.parametrize("path", LISTS)
-def test_lists_and_searches_hold_no_trace(ada: Replica, hidden: Hidden, path: str) -> None:
-    assert "zanzibar" in repr(LISTS[path](seen_as(ada, None), hidden)) or path in ("stats",)
-    found = repr(LISTS[path](bob_of(ada), hidden))
-    assert "zanzibar" not in found
-    ids = {name: key for name, key in asdict(hidden).items() if path != "search by id"}
-    assert [name for name, key in ids.items() if key in found] == []
-
-
-@pytest.mark.parametrize("path", BY_ID)
-def test_paths_by_id_find_nothing_and_change_nothing(
-    ada: Replica, hidden: Hidden, path: str
-) -> None:
-    with pytest.raises(NotFound) as refusal:
-        BY_ID[path](bob_of(ada), hidden)
-    # The words are those of a row that never was.
-    assert "zanzibar" not in str(refusal.value).replace("zanzibar-talk", "")
-    (item,) = read.get(ada, [hidden.memory])["items"]
-    assert (item["content"], item["current"], item["pinned"]) == (SECRET, True, False)
-    assert tasks.get(ada, hidden.task)["status"] == "pending"
+def test_no_history_of_what_is_hidden(ada: Replica, hidden: Hidden) -> None:
+    for kind, name in HISTORIES.items():
+        key = getattr(hidden, name)
+        assert history.history(ada, key, kind=kind)["items"]
+        with pytest.raises(NotFound):
+            history.history(bob_of(ada), key, kind=kind)
 
 
 def test_no_trace_by_sql_in_any_kind(ada: Replica, hidden: Hidden) -> None:
@@ -375,3 +292,57 @@ def test_what_sync_put_aside_is_shown_to_who_may_see_it(
             seen[name] = PUT_ASIDE[path](asking)
     assert {one["kind"] for one in seen[None]} == {one["kind"] for one in seen["ada"]} == kinds
     assert seen["bob"] == []
+
+
+def test_an_agent_lets_another_into_what_it_keeps_for_itself(ada: Replica, hidden: Hidden) -> None:
+    """`agent:ada` is a space that only ada, and who is above her, gives rights in."""
+    bob, cleo = bob_of(ada), seen_as(ada, "cleo")
+    boss = seen_as(ada, "boss", role="supervisor")
+    told = search.search(bob, "zanzibar", agents=["ada"]).notices
+    assert [one for one in told if "agent:ada" in one]
+    spaces.grant(ada, "agent:ada", ["bob"])
+    found = search.search(bob, "zanzibar", agents=["ada"], kind="memory")
+    assert {hit.id for hit in found.hits} == {hidden.memory, hidden.other}
+    assert not any("agent:ada" in one for one in found.notices)
+    assert tasks.get(bob, hidden.task)["title"] == SECRET
+    assert chatlog.show(bob, "zanzibar-talk")["items"]
+    assert [one["event"] for one in history.history(bob, hidden.memory)["items"]] == [
+        "update",
+        "created",
+    ]
+    for forbidden in (
+        lambda: change.update(bob, hidden.memory, text="mine"),
+        lambda: spaces.revoke(bob, "agent:ada", ["ada"]),
+        lambda: spaces.grant(bob, "agent:ada", ["cleo"]),
+        lambda: spaces.grant(bob, "agent:dan", ["bob"]),
+    ):
+        with pytest.raises((Refused, NotFound)):
+            forbidden()
+    assert read.get(cleo, [hidden.memory])["missing"] == [hidden.memory]
+    # Messages and sessions are for those who take part, whatever else one is let into.
+    assert messages.inbox(bob, acked=True)["items"] == []
+    with pytest.raises(NotFound):
+        sessions.get(bob, hidden.session)
+    spaces.grant(boss, "agent:ada", ["cleo"], right="write")
+    assert change.update(cleo, hidden.memory, title="ours")["agent_id"] == "ada"
+    spaces.revoke(ada, "agent:ada", ["bob", "cleo"])
+    for caller in (bob, cleo):
+        assert read.get(caller, [hidden.memory])["missing"] == [hidden.memory]
+
+
+@pytest.mark.parametrize("name", ["agent:ada", "agent:bob", "agent:"])
+def test_nothing_is_written_into_a_private_space(ada: Replica, name: str) -> None:
+    for caller in (ada, bob_of(ada), seen_as(ada, None)):
+        for write_there in (
+            lambda one=caller: write(one, "mine", space=name),
+            lambda one=caller: tasks.create(one, "mine", space=name),
+            lambda one=caller: sessions.start(one, space=name),
+            lambda one=caller: chatlog.write(one, "talk", "mine", space=name),
+        ):
+            with pytest.raises(InvalidInput) as refusal:
+                write_there()
+            assert refusal.value.field == "space"
+    with ada.store.write() as db:  # by hand: nobody is in it unless named
+        rows.insert(db, Space(name=name))
+    key = write(ada, SECRET).id
+    assert read.get(bob_of(ada), [key])["missing"] == [key]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.memory import names
-from satchel.memory.query import parse
-from satchel.memory.spelling import likeness, one_edit_apart, stands_in
-from satchel.memory.talk import has_number, reacts, tells_time
-from satchel.memory.tokens import Tokenizer
+from satchel.memory.search import names
+from satchel.memory.search.query import parse
+from satchel.memory.search.spelling import likeness, one_edit_apart, stands_in
+from satchel.memory.search.talk import has_number, reacts, tells_time
+from satchel.memory.search.tokens import Tokenizer
 
 TOKENIZER = Tokenizer(apsw.Connection(":memory:"))
 

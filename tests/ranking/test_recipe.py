@@ -6,7 +6,7 @@ import pytest
 
 from satchel.ranking.packed import unpack
 from satchel.ranking.recipe import Calibration, Floor
-from satchel.ranking.weights import CALIBRATED, RECIPE, calibration
+from satchel.ranking.weights import CALIBRATED, RECIPE, UNASKED, calibration
 
 
 def test_every_weight_has_a_reason_and_a_name_of_its_own() -> None:
@@ -71,7 +71,12 @@ def test_a_floor_is_absolute_and_relative(
 
 def test_a_scale_maps_a_models_cosines_to_0_and_1() -> None:
     scale = Calibration(
-        nothing=0.7, all=0.9, memory=Floor(best_least=0.4), chatlog=Floor(best_least=0.0), reason=""
+        nothing=0.7,
+        all=0.9,
+        memory=Floor(best_least=0.4),
+        chatlog=Floor(best_least=0.0),
+        unasked=UNASKED,
+        reason="",
     )
     meanings = [scale.meaning(cosine) for cosine in (-1.0, 0.7, 0.8, 0.9, 1.0)]
     assert meanings == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0])

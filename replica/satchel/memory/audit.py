@@ -9,6 +9,7 @@ from satchel.store.activity import Trace
 from satchel.store.touched import TOOL
 
 if TYPE_CHECKING:
+    from satchel.memory.visibility import Caller
     from satchel.replica import Replica
 
 
@@ -19,17 +20,20 @@ def record(
 
     `recalled` rows are counted too, for the ranking and for the guard against giving them again.
     """
-    caller = replica.caller
-    who = f"{caller.role}:{caller.agent_id or caller.user_id or ''}"
     trace = Trace(
         at=replica.now_ms(),
         actor=replica.actor,
         tool=TOOL.get() or tool,
         rows=tuple(rows),
-        caller=who if recalled else None,
+        caller=given_to(replica.caller) if recalled else None,
         writes=_writes_head(replica),
     )
     replica.activity.record_soon(trace)
+
+
+def given_to(caller: Caller) -> str:
+    """Who was given a row, as `activity.db` names callers."""
+    return f"{caller.role}:{caller.agent_id or caller.user_id or ''}"
 
 
 def _writes_head(replica: Replica) -> tuple[int, bytes] | None:

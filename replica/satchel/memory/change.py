@@ -132,18 +132,25 @@ def _undelete(db: Connection, replica: Replica, given: str) -> Memory:
     require_last(db, "memory", key)
     old["local"] = rows.get(db, MEMORY, key, dead=True).local  # a tombstone keeps it
     held = build(Memory, (key, *(old.get(name) for name in MEMORY.names)))
+    if held.supersedes is not None and not _made_way(db, held.supersedes):
+        held = replace(held, supersedes=None)
     values = (getattr(held, name) for name in MEMORY.names)
     rows.put_back(db, MEMORY, key, (*values, old["extra"]))
     leave_queued(db, replica, key)
     return held
 
 
+def _made_way(db: Connection, key: str) -> bool:
+    """Whether the memory is still superseded: that may have been undone while another was gone."""
+    other = rows.get(db, MEMORY, key)
+    return other is None or is_superseded(other)
+
+
 def _apply(replica: Replica, given: str, changes: dict[str, Any]) -> dict[str, Any]:
     with replica.store.write(replica.actor) as db:
         held = find_to_change(db, replica.caller, Memory, given)
         merged = replace(held, **changes)
-        if (merged.valid_from or 0) > (merged.valid_to or 2**63) and "valid_to" in changes:
-            raise InvalidInput("`valid_to` lies before `valid_from`", field="valid_to")
+        _refuse_backwards(merged, changes)
         rows.update(db, MEMORY, held.id, **changes)
         stale = any(getattr(held, name) != getattr(merged, name) for name in EMBEDDED)
         if stale:
@@ -153,6 +160,15 @@ def _apply(replica: Replica, given: str, changes: dict[str, Any]) -> dict[str, A
 
         drain(replica, only=[held.id])
     return view.memory(merged, replica.now_ms())
+
+
+def _refuse_backwards(merged: Memory, changes: Mapping[str, Any]) -> None:
+    """Raise InvalidInput when a given time makes the memory end before it begins."""
+    given = [name for name in ("valid_to", "valid_from") if changes.get(name) is not None]
+    if not given or merged.valid_from is None or merged.valid_to is None:
+        return
+    if merged.valid_from > merged.valid_to:
+        raise InvalidInput("`valid_to` lies before `valid_from`", field=given[0])
 
 
 def _checked(**given: Any) -> dict[str, Any]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from satchel.memory import audit, ownership, paging, text, view
+from satchel.memory import audit, ownership, paging, text, turn_ids, view
 from satchel.memory.guard import guarded
 from satchel.memory.limits import LIST_ROWS_DEFAULT, LIST_ROWS_MAX
-from satchel.memory.lookup import can_see, not_found, sees, select
-from satchel.memory.ownership import Owner
-from satchel.memory.search import SearchAnswer
-from satchel.memory.search import search as search_all
+from satchel.memory.lookup import can_see, not_found, select
+from satchel.memory.search.search import SearchAnswer
+from satchel.memory.search.search import search as search_all
+from satchel.memory.turn_ids import Place
 from satchel.memory.visibility import Caller
 from satchel.store import rows
-from satchel_sync.digest import derived_id
 from satchel_sync.tables import CHATLOG, Chatlog
 
 if TYPE_CHECKING:
@@ -49,11 +48,11 @@ def write(
 ) -> dict[str, Any]:
     """Keep one turn: `{id, conversation_id, ordinal, outcome, redactions}`.
 
-    The id follows from conversation, ordinal, role and text, so that a turn is kept once however
-    often it is captured; where a turn that the caller may not see has that id, from the owner too,
-    so that neither is lost or betrayed. Secrets are replaced before anything is written (or the
-    turn is refused, by `chatlog.secrets`). Without `ordinal` it is the next one that the caller
-    sees. Raises InvalidInput, NotFound (a closed space), Refused.
+    The id follows from conversation, ordinal, role, text and whom the turn is for, so that a turn
+    is kept once however often it is captured, and says nothing about turns of others. Secrets are
+    replaced before anything is written (or the turn is refused, by `chatlog.secrets`). Without
+    `ordinal` it is the next one that the caller sees. Raises InvalidInput, NotFound (a closed
+    space), Refused.
     """
     caller, now = replica.caller, replica.now_ms()
     conversation, role = text.name(conversation_id, "conversation_id"), text.name(role, "role")
@@ -61,7 +60,9 @@ def write(
     said = guarded(replica.settings.chatlog_secrets, "chatlog.secrets", told)
     clean = said.columns["content"]
     given = text.optional_whole(ordinal, "ordinal", 0, COUNT_MAX)
-    owner = ownership.decide(caller, scope=scope, space=space, session=None, agent=agent)
+    with replica.store.read() as db:
+        owner = ownership.of_turn(db, caller, conversation, scope, space, agent)
+    conversation = owner.session_id or conversation
     said_at = text.time_ms(said_at, "said_at")
     columns: dict[str, Any] = {
         "host_agent": text.optional_name(host_agent, "host_agent"),
@@ -81,8 +82,9 @@ def write(
         ownership.settle(db, caller, owner)
         if given is None:
             given = _next_ordinal(db, caller, conversation)
+        said_there = Place(conversation, given, role, clean)
         turn = Chatlog(
-            id=_id(db, caller, owner, (conversation, given, role, clean)),
+            id=turn_ids.seen(db, caller, said_there) or turn_ids.new(owner, said_there),
             conversation_id=conversation,
             ordinal=given,
             role=role,
@@ -143,15 +145,6 @@ def _next_ordinal(db: Connection, caller: Caller, conversation: str) -> int:
     sql = f"""SELECT coalesce(max(t.ordinal) + 1, 0) FROM chatlog AS t
               WHERE t.conversation_id = :conversation AND {can_see(caller, "chatlog")}"""
     return int(db.execute(sql, {**caller.params, "conversation": conversation}).get)
-
-
-def _id(db: Connection, caller: Caller, owner: Owner, said: tuple[str, int, str, str]) -> str:
-    """The turn's id; another one, of the owner's own, where it would meet a hidden turn."""
-    key = derived_id(*said)
-    if rows.get(db, CHATLOG, key) is None or sees(db, caller, "chatlog", key):
-        return key
-    names = (owner.agent_id or "", owner.user_id or "", owner.space or "")
-    return derived_id(*said, owner.scope, *names)
 
 
 def search(

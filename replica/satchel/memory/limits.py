@@ -20,6 +20,8 @@ HISTORY_ROWS_MAX = 1_000
 QUERY_CHARS_MAX = 200_000
 QUERY_TERMS_MAX = 48
 """Different terms of a query that are searched for; the rarest of a longer query stand for it."""
+UNASKED_TERMS_MAX = 16
+"""The same of a prompt that memories are recalled for unasked, in time."""
 HITS_MAX = 1_000
 CANDIDATES_MIN = {"memory": 40, "chatlog": 100}
 """Candidates that each source gives at least; for a larger answer twice its size."""
@@ -66,7 +68,10 @@ LEASE_MS_MAX = 7 * 24 * 60 * 60 * 1000
 LAST_SEEN_STEP_MS = 5 * 60 * 1000
 """`last_seen` is a synced column: it moves in steps, or every heartbeat would be a change."""
 ALIVE_MS = 3 * LAST_SEEN_STEP_MS
-"""An agent seen within this time is alive."""
+"""An agent seen within this time is alive, unless it has a lease of its own on this machine."""
+AGENT_LEASE_MS_MAX = 7 * 24 * 60 * 60 * 1000
+WAIT_MS_MAX = 60 * 60 * 1000
+"""How long one call may wait for a message or a task."""
 
 TIME_MS_MIN = -62_135_596_800_000
 TIME_MS_MAX = 253_402_300_799_999
@@ -74,3 +79,17 @@ TIME_MS_MAX = 253_402_300_799_999
 
 SESSION_GAP_MS = 6 * 60 * 60 * 1000
 """Turns of one conversation that lie further apart are of two sessions."""
+SESSION_SOURCES_MAX = 5_000
+"""Memories, tasks and turns, of each the last, that the summary of a session is made of."""
+SOURCE_CHARS_MAX = 20_000
+"""Of each so much is read for sentences."""
+SESSION_LINES_MAX = {"memory": 12, "task": 12, "chatlog": 12}
+"""Lines of a summary, by the kind of what they quote."""
+SESSION_LINE_CHARS_MAX = 400
+SESSION_LINKS_MAX = 500
+"""Memories that a summary is linked with: those quoted first."""
+SESSIONS_SWEPT_MAX = 1_000
+SESSION_REFRESH_MS = 30 * 24 * 60 * 60 * 1000
+"""A session that ended longer ago is not looked at again for rows that came later."""
+SPACE_NAMES_MAX = 1_000
+"""Agents that one call names in a space."""

@@ -151,29 +151,42 @@ def only_one(kind: str, given: object, found: list[str]) -> str:
     return found[0]
 
 
+LISTED_BY = {"message": "message inbox --all", "relationship": "memory graph"}
+"""Kinds whose list has another name."""
+
+
 def not_found(kind: str, given: object) -> NotFound:
     """No such row, or one that the caller may not see: the same words."""
     return NotFound(
         f"no {kind} {str(given)[:80]!r}",
-        hint=f"`satchel {kind} list` shows what is there",
-        field="id",
+        hint=f"`satchel {LISTED_BY.get(kind, f'{kind} list')}` shows what is there",
+        field="name" if kind == "space" else "id",
     )
 
 
-def matches(db: Connection, kind: str, given: object, where: str, params: Params) -> list[str]:
-    """Keys that a full or short id fits, among the rows `t` for which `where` holds."""
+def matches(
+    db: Connection,
+    kind: str,
+    given: object,
+    where: str,
+    params: Params,
+    most: int = CANDIDATES_SHOWN_MAX + 1,
+) -> list[str]:
+    """Keys that a full or short id fits, among the rows `t` for which `where` holds; -1 = all."""
     key = BY_NAME[kind].key
     if not isinstance(given, str) or not given.strip():
         raise InvalidInput(f"`id` must be text, not {given!r}", hint="give an id", field="id")
     text = given.strip()
     text = text.lower() if key == "id" else text
-    exact = _keys(db, kind, f"t.{key} = :given AND {where}", {**params, "given": text})
+    exact = _keys(db, kind, f"t.{key} = :given AND {where}", {**params, "given": text}, most)
     if exact or key != "id" or not _HEX.fullmatch(text):
         return exact
-    return _short(db, kind, text.replace("-", ""), where, params)
+    return _short(db, kind, text.replace("-", ""), where, params, most)
 
 
-def _short(db: Connection, kind: str, digits: str, where: str, params: Params) -> list[str]:
+def _short(
+    db: Connection, kind: str, digits: str, where: str, params: Params, most: int
+) -> list[str]:
     if len(digits) < SHORT_ID_DIGITS_MIN:
         raise InvalidInput(
             f"{digits!r} is too short for an id",
@@ -185,7 +198,8 @@ def _short(db: Connection, kind: str, digits: str, where: str, params: Params) -
     start, end = _dashed(digits, 0), _dashed(digits, _ID_DIGITS - len(digits))
     # "g" sorts behind every hex digit and dash: a range that the index on ids serves.
     fits = "((t.id >= :start AND t.id < :start || 'g') OR substr(t.id, -length(:end)) = :end)"
-    return _keys(db, kind, f"{fits} AND {where}", {**params, "start": start, "end": end})
+    given = {**params, "start": start, "end": end}
+    return _keys(db, kind, f"{fits} AND {where}", given, most)
 
 
 def _dashed(digits: str, offset: int) -> str:
@@ -197,8 +211,7 @@ def _dashed(digits: str, offset: int) -> str:
     return "".join(parts)
 
 
-def _keys(db: Connection, kind: str, where: str, params: Params) -> list[str]:
+def _keys(db: Connection, kind: str, where: str, params: Params, most: int) -> list[str]:
     key = BY_NAME[kind].key
-    sql = f"""SELECT t.{key} FROM {kind} AS t WHERE {where}
-              ORDER BY t.{key} LIMIT {CANDIDATES_SHOWN_MAX + 1}"""
+    sql = f"SELECT t.{key} FROM {kind} AS t WHERE {where} ORDER BY t.{key} LIMIT {most}"
     return [str(found) for (found,) in db.execute(sql, dict(params))]

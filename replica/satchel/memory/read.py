@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import NotFound
 from satchel.memory import audit, paging, text, view
-from satchel.memory.filters import Filter
 from satchel.memory.interval import Moment, answers
 from satchel.memory.limits import IDS_MAX, LIST_ROWS_DEFAULT, LIST_ROWS_MAX
 from satchel.memory.lookup import can_see, find, select
+from satchel.memory.search import notices
+from satchel.memory.search.filters import Filter
 from satchel_sync.tables import Chatlog, Memory
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def list_memories(
     limit: int = LIST_ROWS_DEFAULT,
     after: str | None = None,
 ) -> dict[str, Any]:
-    """Memories, the newest first: `{items, next}`; `superseded` shows those that ended too."""
+    """Memories, the newest first: `{items, next}`; `superseded` shows those that ended too.
+
+    With `notices` where a filter asks for what this caller cannot be given.
+    """
     limit = text.whole(limit, "limit", 1, LIST_ROWS_MAX)
     now = replica.now_ms()
     wanted = Filter.of(
@@ -84,6 +88,7 @@ def list_memories(
         params = {"recorded": recorded_at, "key": key}
     with replica.store.read() as db:
         wanted = wanted.settled(db, replica.caller)
+        told = notices.of_filters(db, replica.caller, wanted)
         found = select(
             db,
             Memory,
@@ -97,6 +102,7 @@ def list_memories(
     return {
         "items": [view.memory(row, now) for row in page],
         "next": paging.pack(page[-1].recorded_at or 0, page[-1].id) if more else None,
+        **({"notices": told} if told else {}),
     }
 
 
@@ -118,7 +124,11 @@ def stats(replica: Replica) -> dict[str, Any]:
             f"{kind}_rows": _count(db, replica, kind)
             for kind in ("chatlog", "relationship", "task", "embedding")
         }
-        queued = db.execute("SELECT count(*) FROM embed_queue").get
+        queued = db.execute(
+            f"""SELECT count(*) FROM embed_queue AS q
+                JOIN memory AS t ON t.id = q.memory_id AND {seen}""",
+            replica.caller.params,
+        ).get
     return {
         "memories": total,
         "current": current,

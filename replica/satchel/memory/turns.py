@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from satchel.memory.context import turns_beside
 from satchel.memory.interval import Moment, answers_turn
 from satchel.memory.limits import SNIPPET_CHARS
 from satchel.memory.lookup import can_see
-from satchel.memory.sources import Source
+from satchel.memory.search.context import turns_beside
+from satchel.memory.search.sources import Source
 from satchel.memory.visibility import Caller
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Who sees what: one SQL predicate a row kind, and every path to a row goes through it.
 
-Scopes: `agent` only the agent itself, `session` the participants, `space` the members, `user`
-whoever asks for that user, `org` everyone. The operator sees everything.
+Scopes: `agent` only the agent itself and whom it lets in, `session` the participants, `space` the
+members, `user` whoever asks for that user, `org` everyone. The operator sees everything.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from typing import Literal
 
 from satchel.store.sql import alive
 
+PRIVATE_SPACE = "agent:"
+"""`agent:NAME` is the space of what an agent keeps for itself."""
 SCOPES = ("agent", "session", "space", "user", "org")
 Scope = Literal["agent", "session", "space", "user", "org"]
 Role = Literal["operator", "supervisor", "agent"]
-Access = Literal["read", "write"]
+Access = Literal["read", "past", "write"]
+"""`past` is what a row was before: who was only handed a memory sees it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ def owned(alias: str, access: Access, session: str) -> str:
         WHEN 'org' THEN 1
         WHEN 'user' THEN {alias}.user_id = :see_user
         WHEN 'agent' THEN :see_supervised OR {alias}.agent_id = :see_agent
+            OR {alias}.agent_id IN ({letting_in(access)})
         WHEN 'session' THEN :see_supervised OR {_participates(session)}
         WHEN 'space' THEN :see_supervised OR {_member(f"{alias}.space", access)}
         ELSE 0 END"""
@@ -76,14 +80,29 @@ def _member(space: str, access: Access) -> str:
 
     `grants` is {"read": [agent, …], "write": [agent, …]}; "*" is everyone, write includes read.
     """
-    rights = "('read', 'write')" if access == "read" else "('write')"
     return f"""EXISTS (SELECT 1 FROM space AS p WHERE p.name = {space} AND {alive("p")}
-        AND ((p.members IS NULL AND p.grants IS NULL)
-             OR EXISTS (SELECT 1 FROM json_each({_array("p.members")}) AS m
+        AND ((p.members IS NULL AND p.grants IS NULL) OR {_named("p", access)}))"""
+
+
+def letting_in(access: Access) -> str:
+    """SQL: the agents that let the caller into what they keep for themselves.
+
+    That is a space too, `agent:NAME`, which only the agent itself or who is above it gives rights
+    in; nothing is written there, and nobody is in it unless named. The same for every row: SQLite
+    asks it once a statement.
+    """
+    return f"""SELECT substr(p.name, {len(PRIVATE_SPACE) + 1}) FROM space AS p
+        WHERE p.name >= '{PRIVATE_SPACE}' AND p.name < '{PRIVATE_SPACE[:-1]};' AND {alive("p")}
+          AND {_named("p", access)}"""
+
+
+def _named(space: str, access: Access) -> str:
+    rights = "('write')" if access == "write" else "('read', 'write')"
+    return f"""(EXISTS (SELECT 1 FROM json_each({_array(f"{space}.members")}) AS m
                         WHERE m.value = :see_agent)
-             OR EXISTS (SELECT 1 FROM json_tree({_object("p.grants")}) AS g
-                        WHERE g.type = 'text' AND g.value IN (:see_agent, '*')
-                          AND replace(g.path, '$.', '') IN {rights})))"""
+                OR EXISTS (SELECT 1 FROM json_tree({_object(f"{space}.grants")}) AS g
+                           WHERE g.type = 'text' AND g.value IN (:see_agent, '*')
+                             AND replace(g.path, '$.', '') IN {rights}))"""
 
 
 def _array(column: str) -> str:
@@ -97,7 +116,7 @@ def _object(column: str) -> str:
 
 def _memory(alias: str, access: Access) -> str:
     rule = owned(alias, access, f"{alias}.session_id")
-    return rule if access == "write" else f"({rule} OR {_handed_over(alias)})"
+    return f"({rule} OR {_handed_over(alias)})" if access == "read" else rule
 
 
 def _handed_over(alias: str) -> str:
@@ -129,7 +148,7 @@ def _message(alias: str, access: Access) -> str:
 
 
 def _agent(alias: str, access: Access) -> str:
-    return "1" if access == "read" else f"(:see_supervised OR {alias}.agent_id = :see_agent)"
+    return f"(:see_supervised OR {alias}.agent_id = :see_agent)" if access == "write" else "1"
 
 
 def _space(alias: str, access: Access) -> str:
@@ -139,8 +158,9 @@ def _space(alias: str, access: Access) -> str:
 def _relationship(alias: str, access: Access) -> str:
     """Both ends visible; to cut an edge, one of them must be the caller's to change."""
     start, end = f"{alias}.from_id", f"{alias}.to_id"
-    both = f"({_inherits('memory', start, 'read')} AND {_inherits('memory', end, 'read')})"
-    if access == "read":
+    seen: Access = "read" if access == "write" else access
+    both = f"({_inherits('memory', start, seen)} AND {_inherits('memory', end, seen)})"
+    if access != "write":
         return both
     either = f"{_inherits('memory', start, 'write')} OR {_inherits('memory', end, 'write')}"
     return f"({both} AND ({either}))"
@@ -151,7 +171,8 @@ def _embedding(alias: str, access: Access) -> str:
 
 
 def _history(alias: str, access: Access) -> str:
-    """As the row that it is about; what is left of a deleted row is read in `lookup.py`."""
+    """As the row that it is about, and its past; what is left of a deleted row: `deleted.py`."""
+    access = "past" if access == "read" else access
     kinds = ("memory", "task", "chatlog", "session", "message", "agent", "space", "relationship")
     cases = " ".join(
         f"WHEN '{kind}' THEN {_inherits(kind, f'{alias}.key', access)}" for kind in kinds

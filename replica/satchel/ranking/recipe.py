@@ -101,6 +101,18 @@ class Floor(NamedTuple):
         return [one > 0.0 and one >= self.of_best * best for one in found]
 
 
+class Unasked(NamedTuple):
+    """The floor of a memory that nobody asked for (`satchel recall`): meaning, words, facts.
+
+    A prompt is long: words of it stand by chance in any memory. So they add `keyword_most` at most,
+    and of a prompt of more than `words_full` words only a share counts.
+    """
+
+    least: float
+    keyword_most: float
+    words_full: int
+
+
 class Calibration(NamedTuple):
     """One model's scale: the cosine that says nothing, the one that says all, and its floors."""
 
@@ -108,6 +120,7 @@ class Calibration(NamedTuple):
     all: float
     memory: Floor
     chatlog: Floor
+    unasked: Unasked
     reason: str
 
     def meaning(self, cosine: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from satchel.ranking.recipe import Calibration, Floor, Recipe, Signal
+from satchel.ranking.recipe import Calibration, Floor, Recipe, Signal, Unasked
 
 RECIPE: Final = Recipe(
     signals=(
@@ -131,7 +131,21 @@ RECIPE: Final = Recipe(
             name="recency",
             weight=0.01,
             role="extra",
-            reason="Between equals, the newer; more would bury what is old and right.",
+            reason="Between equals, the newer or more lately used, by the half-life of its type;"
+            " more would bury what is old and right.",
+        ),
+        Signal(
+            name="layer",
+            weight=0.02,
+            role="extra",
+            reason="Between equals, what is nearer to who asks: the agent's own over its session's,"
+            " its space's, its user's, everyone's. A layered recall is one search.",
+        ),
+        Signal(
+            name="used",
+            weight=0.01,
+            role="extra",
+            reason="Between equals, what was of use on more days; more would feed on itself.",
         ),
     ),
     contexts=(
@@ -172,12 +186,19 @@ RECIPE: Final = Recipe(
 MEMORIES: Final = Floor(best_least=0.4, of_best=0.5)
 TURNS: Final = Floor(best_least=0.15, of_best=0.1)
 NO_FLOOR: Final = Floor(best_least=0.0)
+UNASKED: Final = Unasked(least=0.55, keyword_most=0.2, words_full=10_000)
+"""On PrecisionMemBench 0.95/0.91 (precision/recall) and on the lone notes 0.76/0.40, with 46 of 47
+questions that nothing answers left empty and 12 of 14 long prompts about other things; without the
+cap on words 4 of those 14. docs/adr/0030 has the table."""
+UNASKED_KEYWORDS: Final = Unasked(least=0.35, keyword_most=10.0, words_full=8)
+"""By words alone 0.98/0.85 and 0.77/0.12, with 46 of 47 and 14 of 14."""
 CALIBRATED: Final[dict[str, Calibration]] = {
     "": Calibration(
         nothing=0.0,
         all=1.0,
         memory=MEMORIES,
         chatlog=TURNS,
+        unasked=UNASKED,
         reason="all-MiniLM-L6-v2, as measured; and every model that is not listed. The floor of"
         " memories: on PrecisionMemBench 0.55 for every hit gives 0.935/0.976 (precision/recall),"
         " but leaves half of the paraphrased questions about lone notes without a hit (recall"
@@ -191,6 +212,7 @@ CALIBRATED: Final[dict[str, Calibration]] = {
         all=1.0,
         memory=MEMORIES,
         chatlog=TURNS,
+        unasked=UNASKED,
         reason="e5 models give cosines from 0.7 to 1.0 (their model card: a temperature of 0.01);"
         " not measured here.",
     ),
@@ -201,6 +223,7 @@ KEYWORD_ONLY: Final = Calibration(
     all=1.0,
     memory=NO_FLOOR,
     chatlog=NO_FLOOR,
+    unasked=UNASKED_KEYWORDS,
     reason="Without a model one keyword is enough: there is nothing else to go by.",
 )
 

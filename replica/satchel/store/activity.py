@@ -22,6 +22,8 @@ from satchel_crypto.errors import CryptoError
 
 ACTIVITY_FILE = "activity.db"
 DAY_MS = 24 * 60 * 60 * 1000
+GIVEN_KEPT_DAYS = 365
+"""For how long it is kept that a memory was given."""
 RECALL_KEPT_MS = DAY_MS
 """How long a caller counts as having just been given a memory."""
 BUSY_TIMEOUT_MS = 200
@@ -33,13 +35,16 @@ WAL_PAGES = 100
 
 SCHEMA = """
 DROP TABLE IF EXISTS read_audit;
-CREATE TABLE IF NOT EXISTS access (
-  memory_id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL) WITHOUT ROWID;
+DROP TABLE IF EXISTS access;
+CREATE TABLE IF NOT EXISTS given (
+  memory_id TEXT NOT NULL, day INTEGER NOT NULL, count INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  PRIMARY KEY (memory_id, day)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS recalled (
   caller TEXT NOT NULL, memory_id TEXT NOT NULL, at INTEGER NOT NULL,
   PRIMARY KEY (caller, memory_id)) WITHOUT ROWID;
 """
-"""The old table kept what was asked; nothing of a question is kept any more."""
+"""`given` has a row for each day on which a memory was given. What `read_audit` kept was what was
+asked: nothing of a question is kept any more; `access` had no days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,7 @@ class Activity:
         self._last_failure = ""
         self._lock = threading.Lock()
         self._db: apsw.Connection | None = None
+        self._audits = False
         self._purged_at: int | None = None
 
     @property
@@ -148,14 +154,17 @@ class Activity:
         return True
 
     def _write(self, db: apsw.Connection, trace: Trace) -> None:
+        auditor = self._audited(db)
         db.execute("BEGIN IMMEDIATE")
         try:
-            if self._auditor is not None:
-                self._auditor.append_read(db, self._replica_id, trace, self._lost)
+            if auditor is not None:
+                auditor.append_read(db, self._replica_id, trace, self._lost)
             if trace.caller is not None:
                 _count(db, trace.caller, [key for _, key in trace.rows], trace.at)
             if self._purged_at is None or abs(trace.at - self._purged_at) >= PURGE_EACH_MS:
                 db.execute("DELETE FROM recalled WHERE at < ?", (trace.at - RECALL_KEPT_MS,))
+                oldest = trace.at // DAY_MS - GIVEN_KEPT_DAYS
+                db.execute("DELETE FROM given WHERE day < ?", (oldest,))
                 self._purged_at = trace.at
             db.execute("COMMIT")
         finally:
@@ -175,14 +184,55 @@ class Activity:
         )
         return frozenset(str(memory_id) for (memory_id,) in found)
 
+    def given_since(self, caller: str, since: int) -> frozenset[str]:
+        """All that the caller was given since `since` (UTC ms)."""
+        found = self._read(
+            "SELECT memory_id FROM recalled WHERE caller = ? AND at >= ?", (caller, since)
+        )
+        return frozenset(str(memory_id) for (memory_id,) in found)
+
+    def given(self, caller: str, ids: Sequence[str], at: int) -> bool:
+        """Note that these were just given to `caller`, without counting them. Whether it could."""
+        return self._change(
+            "INSERT INTO recalled(caller, memory_id, at) SELECT ?1, value, ?2 FROM json_each(?3)"
+            " WHERE true ON CONFLICT(caller, memory_id) DO UPDATE SET at = excluded.at",
+            (caller, at, json.dumps(list(ids))),
+        )
+
+    def not_given(self, caller: str) -> bool:
+        """Forget what was given to `caller`: its context does not hold it any more."""
+        return self._change("DELETE FROM recalled WHERE caller = ?1", (caller,))
+
     def access_counts(self, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         """Memory id -> (how often it was given, last time in UTC ms); others are left out."""
         found = self._read(
-            "SELECT memory_id, count, last_at FROM access"
-            " WHERE memory_id IN (SELECT value FROM json_each(?))",
+            "SELECT memory_id, sum(count), max(last_at) FROM given"
+            " WHERE memory_id IN (SELECT value FROM json_each(?)) GROUP BY memory_id",
             (json.dumps(list(ids)),),
         )
         return {str(memory_id): (int(count), int(at)) for memory_id, count, at in found}
+
+    def given_days(self, ids: Sequence[str], now_ms: int) -> Mapping[str, tuple[int, int]]:
+        """Memory id -> (on how many days it was given, the start of the last, UTC ms).
+
+        Only days before that of `now_ms` count, each once: so the numbers stand still all day long,
+        whoever reads how often. Memories that were never given are left out.
+        """
+        found = self._read(
+            "SELECT memory_id, count(*), max(day) FROM given"
+            " WHERE memory_id IN (SELECT value FROM json_each(?)) AND day < ? GROUP BY memory_id",
+            (json.dumps(list(ids)), now_ms // DAY_MS),
+        )
+        return {str(memory_id): (int(days), int(last) * DAY_MS) for memory_id, days, last in found}
+
+    def _change(self, statement: str, parameters: tuple[str | int, ...]) -> bool:
+        with self._lock:
+            try:
+                self._open().execute(statement, parameters)
+            except (apsw.Error, OSError, CryptoError) as error:
+                self._failed(error)
+                return False
+            return True
 
     def _read(self, query: str, parameters: tuple[str | int, ...]) -> list[Any]:
         with self._lock:
@@ -199,10 +249,15 @@ class Activity:
             db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
             prepare(db)
-            if self._auditor is not None:
-                self._auditor.prepare(db)
-            self._db = db
+            self._db, self._audits = db, False
         return self._db
+
+    def _audited(self, db: apsw.Connection) -> ReadAuditor | None:
+        """The auditor with its tables made, which most reads of this file do without."""
+        if self._auditor is not None and not self._audits:
+            self._auditor.prepare(db)
+            self._audits = True
+        return self._auditor
 
 
 def prepare(db: apsw.Connection) -> None:
@@ -219,9 +274,9 @@ def prepare(db: apsw.Connection) -> None:
 def _count(db: apsw.Connection, caller: str, ids: Sequence[str], at: int) -> None:
     """Count these rows as given, and as given to this caller just now."""
     db.executemany(
-        "INSERT INTO access(memory_id, count, last_at) VALUES(?, 1, ?)"
-        " ON CONFLICT(memory_id) DO UPDATE SET count = count + 1, last_at = excluded.last_at",
-        [(memory_id, at) for memory_id in ids],
+        "INSERT INTO given(memory_id, day, count, last_at) VALUES(?, ?, 1, ?)"
+        " ON CONFLICT(memory_id, day) DO UPDATE SET count = count + 1, last_at = excluded.last_at",
+        [(memory_id, at // DAY_MS, at) for memory_id in ids],
     )
     db.executemany(
         "INSERT INTO recalled(caller, memory_id, at) VALUES(?, ?, ?)"

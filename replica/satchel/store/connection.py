@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakSet
 
 import apsw
 
 from satchel.errors import SatchelError, StoreBusy, StoreNewer, StoreUnusable
-from satchel.store import current, fingerprint, identity, touched
+from satchel.store import current, database_file, fingerprint, identity, limit, touched
 from satchel_crypto import random_bytes
 
 if TYPE_CHECKING:
@@ -60,7 +59,8 @@ class Store:
         self._clock = clock
         self._auditor: Auditor | None = None
         self._local = threading.local()
-        self._connections: list[apsw.Connection] = []
+        # A thread that ends lets go of its own, which closes it.
+        self._connections: WeakSet[apsw.Connection] = WeakSet()
         self._lock = threading.Lock()
 
     @staticmethod
@@ -81,7 +81,7 @@ class Store:
         store = Store(path, durability, busy_timeout_ms, clock)
         store._auditor = auditor
         try:
-            store._place = _make_file(path)
+            store._place = database_file.make(path)
             store._recognise(store._db())
         except BaseException:
             store.close()
@@ -91,7 +91,7 @@ class Store:
     def close(self) -> None:
         """Close every connection; the store is of no use afterwards."""
         with self._lock:
-            for db in self._connections:
+            for db in list(self._connections):
                 db.close()
             self._connections.clear()
         self._local = threading.local()
@@ -136,11 +136,14 @@ class Store:
         """
         from satchel.store import seal  # it reads every kind; who only reads needs none of it
 
-        db = self._db()
-        if _in_transaction(db):
+        db, rehearsed = self._db(), self._rehearsed
+        if _in_transaction(db) and not rehearsed:
             raise RuntimeError("a write inside another transaction of this thread")
         with _translated(self.path), touched.noting() as notes:
-            self._until_free(db, "BEGIN IMMEDIATE")
+            if not _in_transaction(db):
+                self._until_free(db, "BEGIN IMMEDIATE")
+            if rehearsed:
+                db.execute("SAVEPOINT rehearsed")
             try:
                 self._still_ours(db)
                 db.execute(
@@ -151,16 +154,40 @@ class Store:
                 by_hand = notes.taken()
                 yield db
                 seal.seal(db, self._clock.now_ms())
-                if db.total_changes() == untouched and notes.told is None:
+                if rehearsed or (db.total_changes() == untouched and notes.told is None):
                     return
                 if self._auditor is not None:
                     self._auditor.append(db, self._clock.now_ms(), actor, by_hand, notes)
                 db.execute("UPDATE control SET actor = NULL, wall_ms = NULL, applying = 0")
                 self._require_same_file()
-                self._until_free(db, "COMMIT")
+                with limit.committing():
+                    self._until_free(db, "COMMIT")
+            except BaseException:
+                if _in_transaction(db) and rehearsed:
+                    db.execute("ROLLBACK TO rehearsed")
+                raise
             finally:
-                if _in_transaction(db):
+                if _in_transaction(db) and not rehearsed:
                     db.execute("ROLLBACK")
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """What this thread writes in the body it can read there, and nothing of it is kept.
+
+        Other writers wait meanwhile. Not inside a transaction.
+        """
+        db = self._db()
+        self._local.rehearsed = True
+        try:
+            yield
+        finally:
+            self._local.rehearsed = False
+            if _in_transaction(db):
+                db.execute("ROLLBACK")
+
+    @property
+    def _rehearsed(self) -> bool:
+        return getattr(self._local, "rehearsed", False)
 
     def seal(self) -> None:
         """Seal what was written by hand, if there is anything; a reader needs it for history."""
@@ -204,6 +231,8 @@ class Store:
             with _translated(self.path):
                 db = self._connect()
             self._local.db = db
+        if (limited := limit.CURRENT.get()) is not None:
+            limited.uses(db)
         return db
 
     def _still_ours(self, db: apsw.Connection) -> None:
@@ -236,7 +265,7 @@ class Store:
     def _connect(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         with self._lock:
-            self._connections.append(db)
+            self._connections.add(db)
         db.set_busy_handler(self._wait)
         # Plans do not depend on the values bound, so no statement is compiled again for new ones.
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -283,7 +312,7 @@ class Store:
                     db.execute("ROLLBACK")
 
     def _settle(self, db: apsw.Connection) -> None:
-        _use_wal(db, self.path)
+        database_file.use_wal(db, self.path)
         for pragma in (
             f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
             f"cache_size = -{CACHE_KIB}",
@@ -300,7 +329,8 @@ class Store:
         """SQLite's busy handler: sleep a little, give up at the timeout."""
         if tries == 0:
             self._local.deadline = self._deadline()
-        if time.monotonic() > self._local.deadline:
+        limited = limit.CURRENT.get()
+        if time.monotonic() > self._local.deadline or (limited and limited.stopped):
             return False
         time.sleep(_jitter_s())
         return True
@@ -313,45 +343,10 @@ class Store:
                 db.execute(statement)
                 return
             except apsw.BusyError as error:
+                limit.check()
                 if time.monotonic() > deadline:
                     raise _busy(self.path) from error
                 time.sleep(_jitter_s())
-
-
-def _make_file(path: Path) -> tuple[int, int]:
-    """The home (0700) and an empty file in it, unless they are there; the file is made 0600.
-
-    Returns its device and number. A file with a second name is refused: SQLite keeps its log beside
-    the name, so two programs that open it by two names write over each other.
-    """
-    try:
-        missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-        for folder in reversed(missing):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        found = path.stat()
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            path.chmod(0o600)
-    except OSError as error:
-        raise StoreUnusable(
-            f"the replica {path} cannot be made or opened: {error.strerror}",
-            hint="choose a home that this user may write, with --home or SATCHEL_HOME",
-        ) from error
-    if found.st_nlink > 1:
-        raise StoreUnusable(
-            f"the replica {path} has a second name (a hard link): writes by two names are lost",
-            hint="delete the other name, or make a copy of its own: cp FILE NEW; mv NEW FILE",
-        )
-    return found.st_dev, found.st_ino
-
-
-def _use_wal(db: apsw.Connection, path: Path) -> None:
-    mode = db.execute("PRAGMA journal_mode = WAL").get
-    if mode != "wal":
-        raise StoreUnusable(
-            f"the replica {path} cannot use write-ahead logging here (journal mode is {mode!r})",
-            hint="move the home to a local disk: network file systems lack shared memory",
-        )
 
 
 def _in_transaction(db: apsw.Connection) -> bool:

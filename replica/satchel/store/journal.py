@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import apsw
 
 from satchel.store.codec import pack_values, unpack_values
 from satchel_sync.changes import Loser, Row
 from satchel_sync.stamp import SCRUBBED, Stamp
-from satchel_sync.tables import BY_NAME
+from satchel_sync.subjects import origins
+from satchel_sync.tables import BY_NAME, MEMORY
 
 COLUMNS = "kind, key, version, lineage, content, winner, path, at_ms"
 
@@ -69,3 +70,15 @@ def sent(db: apsw.Connection, losers: Sequence[Loser]) -> None:
 def scrub(db: apsw.Connection, kind: str, keys: Sequence[str]) -> None:
     """Forget the journal of rows that were scrubbed."""
     db.executemany("DELETE FROM conflict WHERE kind = ? AND key = ?", ((kind, key) for key in keys))
+
+
+def scrub_made(db: apsw.Connection, keys: Collection[str]) -> None:
+    """Forget lost versions of memories that were made of these rows."""
+    at = MEMORY.names.index("metadata")
+    found = db.execute("SELECT key, version, content FROM conflict WHERE kind = 'memory'")
+    made = [
+        (str(key), str(version))
+        for key, version, content in found.fetchall()
+        if any(one in keys for one in origins(unpack_values(MEMORY, str(content))[at]))
+    ]
+    db.executemany("DELETE FROM conflict WHERE kind = 'memory' AND key = ? AND version = ?", made)

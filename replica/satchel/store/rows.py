@@ -25,6 +25,8 @@ SHORT_ID_DIGITS_MIN = 8
 CANDIDATES_MAX = 8
 LOWEST_HLC = 1
 """The stamp of a row in the lowest version: it tells no time."""
+FIRST_HLC_MAX = 1 << 56
+"""Stamps up to here tell no time (`first_made`): every change after 2004 is above them."""
 _GROUPS = (8, 12, 16, 20)
 _HEX = frozenset("0123456789abcdef")
 

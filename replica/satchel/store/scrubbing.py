@@ -15,8 +15,18 @@ from satchel.store import journal, outbox, touched, wiping
 from satchel.store.codec import upsert
 from satchel_sync.row import Row
 from satchel_sync.stamp import INT64_MAX, SCRUBBED
-from satchel_sync.subjects import SUBJECT_COLUMNS, memories_in, scrubbed, subjects
-from satchel_sync.tables import BY_NAME, HISTORY, KINDS, Table
+from satchel_sync.subjects import (
+    PROVENANCE,
+    SUBJECT_COLUMNS,
+    mark,
+    marked,
+    memories_in,
+    origins,
+    origins_in,
+    scrubbed,
+    subjects,
+)
+from satchel_sync.tables import BY_NAME, HISTORY, KINDS, MEMORY, RELATIONSHIP, Table
 
 FORGOTTEN = f"life = {INT64_MAX} AND hlc = {INT64_MAX}"
 """Whether a row is scrubbed."""
@@ -39,6 +49,49 @@ def scrub(
             scrub(db, ((table.name, key) for key in hanging), now_ms, pulled=pulled)
 
 
+def put_marks(db: apsw.Connection, keys: Iterable[str]) -> None:
+    """Say for good, to every machine, that what is made of these rows goes with them.
+
+    Whoever has not heard yet may make a version or a summary meanwhile: it is scrubbed where it
+    meets the mark. Needs a write transaction; `scrub` of the marks does what is to do here.
+    """
+    marks = [mark(key) for key in keys]
+    db.execute("UPDATE control SET applying = 1")
+    upsert(db, RELATIONSHIP, (scrubbed(RELATIONSHIP, one) for one in marks))
+    db.execute("UPDATE control SET applying = 0")
+    outbox.put(db, RELATIONSHIP, marks)
+
+
+def made_of(db: apsw.Connection, keys: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Memory, not forgotten -> those of these rows that its metadata says it was made of.
+
+    Reads the metadata of all memories that have any.
+    """
+    told = " OR ".join(f"instr(t.metadata, '\"{name}\"') > 0" for name in PROVENANCE)
+    query = f"SELECT t.id, CAST(t.metadata AS BLOB) FROM memory AS t WHERE {told}"
+    found = (
+        (str(key), origins(bytes(metadata).decode(errors="replace")))
+        for key, metadata in db.execute(query)
+    )
+    named = ((key, tuple(one for one in ids if one in keys)) for key, ids in found)
+    return {key: ids for key, ids in named if ids}
+
+
+def scrub_past(db: apsw.Connection, table: Table, keys: Sequence[str], now_ms: int = 0) -> None:
+    """Forget what living rows said before: their history and lost versions; the rows stay.
+
+    Of a change that waits to be history it stays that there was one, by whom and when.
+    """
+    for key in keys:
+        pending = "SELECT seq FROM history_pending WHERE kind = ? AND key = ?"
+        db.execute(f"DELETE FROM history_field WHERE seq IN ({pending})", (table.name, key))
+        held = f"SELECT t.id FROM history AS t WHERE t.kind = ? AND t.key = ? AND NOT ({FORGOTTEN})"
+        entries = db.execute(held, (table.name, key)).fetchall()
+        scrub(db, [(HISTORY.name, str(one)) for (one,) in entries], now_ms)
+    journal.scrub(db, table.name, keys)
+    wiping.owe(db, keys)
+
+
 def about(db: apsw.Connection, rows: Iterable[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
     """(kind, key, digest) of every row that `scrub` would forget now."""
     found: dict[tuple[str, str], bytes] = {}
@@ -57,6 +110,11 @@ def about_forgotten(db: apsw.Connection, table: Table, rows: Sequence[Row]) -> S
     if not gone:
         return rows
     return [row if gone.isdisjoint(named[row.key]) else scrubbed(table, row.key) for row in rows]
+
+
+def is_about_forgotten(db: apsw.Connection, table: Table, row: Row) -> bool:
+    """Whether what a row is about is scrubbed here."""
+    return about_forgotten(db, table, [row])[0] is not row
 
 
 def is_forgotten(db: apsw.Connection, kind: str, key: str) -> bool:
@@ -116,6 +174,11 @@ def _hanging(
             yield table, found
     if kind == "memory" and (told := _told(db, keys)):
         yield HISTORY, told
+    if kind == "relationship" and (marks := {one for key in keys if (one := marked(key))}):
+        if made := list(made_of(db, marks)):
+            yield MEMORY, made
+        if told := _told_origins(db, marks):
+            yield HISTORY, told
 
 
 def _told(db: apsw.Connection, keys: Sequence[str]) -> list[str]:
@@ -136,6 +199,20 @@ def _told(db: apsw.Connection, keys: Sequence[str]) -> list[str]:
     return found
 
 
+def _told_origins(db: apsw.Connection, keys: Collection[str]) -> list[str]:
+    """History of memories that were made of these rows, and may be no more: a summary made anew."""
+    told = " OR ".join(f"instr(t.changes, '{name}') > 0" for name in PROVENANCE)
+    query = (
+        f"SELECT t.{HISTORY.key}, CAST(t.changes AS BLOB) FROM history AS t"
+        f" WHERE t.kind = 'memory' AND ({told}) AND NOT ({FORGOTTEN})"
+    )
+    return [
+        str(key)
+        for key, changes in db.execute(query)
+        if any(one in keys for one in origins_in("memory", bytes(changes).decode(errors="replace")))
+    ]
+
+
 def _scrub_rows(db: apsw.Connection, table: Table, keys: Sequence[str]) -> list[str]:
     """Empty these rows and what is kept beside them; the keys of those that were not scrubbed."""
     held = [key for key, _ in _unforgotten(db, table, keys)]
@@ -153,6 +230,8 @@ def _forget_traces(db: apsw.Connection, table: Table, keys: Sequence[str]) -> No
     """Changes that wait, lost versions, reasons, queues, lineage."""
     pairs = [(table.name, key) for key in keys]
     journal.scrub(db, table.name, keys)
+    if table is RELATIONSHIP and (marks := {one for key in keys if (one := marked(key))}):
+        journal.scrub_made(db, marks)
     pending = "FROM history_pending WHERE kind = ? AND key = ?"
     db.executemany(f"DELETE FROM history_field WHERE seq IN (SELECT seq {pending})", pairs)
     db.executemany(f"DELETE {pending}", pairs)

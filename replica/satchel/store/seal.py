@@ -20,7 +20,7 @@ from satchel.store.sql import HISTORY_KINDS
 from satchel_sync.digest import derived_id, row_digest
 from satchel_sync.row import Row
 from satchel_sync.stamp import SCRUBBED, Stamp
-from satchel_sync.subjects import SUBJECT_COLUMNS
+from satchel_sync.subjects import SUBJECT_COLUMNS, subjects
 from satchel_sync.tables import BY_NAME, KINDS, MEMORY, Table
 
 PENDING = "history_pending"
@@ -113,8 +113,9 @@ def _seal_table(
             touched.note(_became(table, found[1], event), table.name, [_name(key)])
         if table.name == "memory":
             queue_embedding(db, key, now_ms)
-        elif table.name in ABOUT and isinstance(key, str):
-            about.append(Row(key, SCRUBBED, "", values))
+        row_now = Row(key, SCRUBBED, "", values)
+        if isinstance(key, str) and (table.name in ABOUT or subjects(table, row_now)):
+            about.append(row_now)
     touched.note_stamps(stamps)
     if about:
         scrubbing.scrub_late(db, table, about)

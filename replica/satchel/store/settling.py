@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from satchel.store import journal, outbox, quarantine, touched
+from satchel.store import journal, outbox, quarantine, scrubbing, touched
 from satchel_sync import merge, restamp
 from satchel_sync.changes import Loser, PushAnswer, Refusal, Row, Settled, Version
 from satchel_sync.clock import nearest_future
@@ -56,6 +56,8 @@ def _superseded(
         return False, False  # the hub should have taken it: it stays queued
     outbox.clear(db, table, [(row.key, row.stamp)])
     if verdict is not Verdict.KEEP_CONCURRENT or not merge.journaled(table, row.values, None):
+        return False, False
+    if scrubbing.is_about_forgotten(db, table, row):
         return False, False
     return False, journal.add(db, Loser(table.name, row, kept.stamp, "push", now_ms))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import apsw
 
 from satchel.store import attempts, quarantine
-from satchel.store.rows import LOWEST_HLC
+from satchel.store.rows import FIRST_HLC_MAX
 from satchel_sync import clock
 from satchel_sync.tables import BY_NAME
 
@@ -47,7 +47,7 @@ def waiting(db: apsw.Connection) -> Waiting:
 def _oldest(db: apsw.Connection, kinds: list[str]) -> int | None:
     oldest = [
         db.execute(
-            f"SELECT min(hlc) FROM {kind} WHERE hlc > {LOWEST_HLC} AND {BY_NAME[kind].key} IN"
+            f"SELECT min(hlc) FROM {kind} WHERE hlc > {FIRST_HLC_MAX} AND {BY_NAME[kind].key} IN"
             " (SELECT key FROM outbox WHERE kind = ?)",
             (kind,),
         ).get

@@ -131,7 +131,7 @@ def _forget_access(path: Path, keys: Collection[str]) -> None:
         db.execute(SCHEMA)  # its first reader may have made the file and not come further yet
         named = json.dumps(sorted(keys))
         with db:
-            for table in ("access", "recalled"):
+            for table in ("given", "recalled"):
                 db.execute(
                     f"DELETE FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))",
                     (named,),
