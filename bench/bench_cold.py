@@ -31,7 +31,8 @@ after one that is not counted: files in the page cache, modules compiled, as pip
 `satchel` is the installed command with its output in a pipe, on a replica of {HELD:,} memories;
 each time another question of one to five words, or another text. Keyword is with
 `SATCHEL_EMBEDDING=off`; hybrid loads the native embedder, and every memory has a (random) vector.
-CPU is of the processes: it tells what another load hides. The phases are medians of the same steps
+`recall` is the hook of a prompt, its JSON on stdin, each in a session of its own. CPU is of the
+processes: it tells what another load hides. The phases are medians of the same steps
 with a clock between them.
 """
 
@@ -76,12 +77,31 @@ def _embedding_works(home: Path, env: dict[str, str]) -> dict[str, Run]:
     return {
         "satchel search, hybrid": _search(home, env),
         "satchel write, embedded": _write(home, env),
+        "satchel recall --hook": _recall(home, env),
     }
 
 
 def _search(home: Path, env: dict[str, str]) -> Run:
     questions = Corpus(4)
     return lambda: process([SATCHEL, "search", questions.question(), "--home", home], env)()
+
+
+def _recall(home: Path, env: dict[str, str]) -> Run:
+    """A prompt of a host, each of a session of its own; the owner of the memories is its user."""
+    prompts = Corpus(7)
+    command = [SATCHEL, "recall", "--hook", "claude-code", "--user", "una", "--home", home]
+
+    def hook() -> None:
+        said = {
+            "session_id": str(time.time_ns()),
+            "cwd": "/srv/acme",
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": prompts.question(),
+        }
+        raw = json.dumps(said).encode()
+        subprocess.run(command, check=True, env=env, input=raw, stdout=subprocess.DEVNULL)
+
+    return hook
 
 
 def _write(home: Path, env: dict[str, str]) -> Run:
