@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from satchel_crypto.errors import KeyInvalid
 
 _OWNER, _OTHERS = 0o600, 0o077
 _LOCK_TIMEOUT_S = 30.0
+_THREADS: dict[Path, threading.Lock] = {}
+"""Path -> who holds it among the threads: the kernel's lock is of a process."""
 
 
 def read(path: Path, bytes_max: int) -> bytes | None:
@@ -81,10 +84,16 @@ def settle(folder: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One process at a time, by a lock that the kernel frees however its holder ends.
+    """One thread of one process at a time; the kernel frees the lock however its holder ends.
 
     Raises KeyInvalid where the lock cannot be had.
     """
+    with _THREADS.setdefault(path.absolute(), threading.Lock()), _locked(path):
+        yield
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
     import fasteners  # not for those who only read
 
     try:

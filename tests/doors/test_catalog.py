@@ -6,16 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+import quicktok
 
 from satchel.cli.options import GLOBAL_NAMES
 from satchel.errors import ConfigInvalid, ConfirmationNeeded, InvalidInput, UnknownArgument
 from satchel.mcp_server.listing import listed
 from satchel.tools import catalog
+from satchel.tools.aliases import ALIASES
 from satchel.tools.document import document
 from satchel.tools.tool import Tool
 
 TOKENS_MAX = 2_000
-CHARS_PER_TOKEN = 3.5
 TOOLS = list(catalog.every().values())
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 def test_each_tool_is_whole(tool: Tool) -> None:
     names = [one.name for one in tool.parameters]
 
-    assert tool.noun in catalog.MODULES
+    assert tool.noun in {*catalog.MODULES, *catalog.PLATES}
     assert tool.summary
     assert all(one.help for one in tool.parameters), "each argument is explained"
     assert not GLOBAL_NAMES & set(names), "a global option would hide it on the command line"
@@ -40,11 +41,33 @@ def test_six_tools_at_the_start_within_the_budget() -> None:
     shown = listed(("core",))
 
     assert [one["name"] for one in shown] == [*catalog.CORE, "satchel_call"]
-    assert len(json.dumps(shown)) / CHARS_PER_TOKEN <= TOKENS_MAX
+    for vocabulary in ("cl100k_base", "o200k_base"):
+        tokenizer = quicktok.get_encoding(vocabulary)
+        counted = len(tokenizer.encode("how many tokens are seven words here"))
+        assert counted == 7, "this tokenizer counts"
+        for separators in ((",", ":"), (", ", ": ")):  # as it is sent, and as a host may show it
+            said = json.dumps(shown, separators=separators)
+            assert len(tokenizer.encode(said)) <= TOKENS_MAX, (vocabulary, separators)
+
+
+GROUPS = {
+    *("memory", "chatlog", "task", "agent", "message", "session", "graph"),
+    *("sync", "admin", "audit"),
+}
+
+
+def test_every_tool_is_in_one_group() -> None:
+    groups = catalog.groups()
+    assert set(groups) == GROUPS
+    assert sorted(name for names in groups.values() for name in names) == sorted(catalog.every())
+    for group, names in groups.items():
+        listed_names = [one["name"] for one in listed((group,))]
+        assert listed_names == [*names, "satchel_call"]
 
 
 def test_groups_load_more() -> None:
     assert len(listed(("all",))) == len(TOOLS) + 1
+    assert "space_list" in [one["name"] for one in listed(("space",))], "a noun is one too"
     names = [one["name"] for one in listed(("core", "task"))]
     assert names[:5] == list(catalog.CORE)
     assert "task_claim" in names
@@ -54,7 +77,7 @@ def test_groups_load_more() -> None:
 
 
 def test_aliases_lead_somewhere() -> None:
-    for old in catalog.ALIASES:
+    for old in ALIASES:
         assert catalog.find(old)
 
 

@@ -74,7 +74,13 @@ def test_an_empty_flag_is_refused_and_an_empty_variable_is_unset(
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.name)
 def test_each_setting_can_come_from_its_variables(setting: Setting, tmp_path: Path) -> None:
-    value = {"bool": "true", "choice": setting.choices[-1:], "names": "task,agent", "days": "7"}
+    value = {
+        "bool": "true",
+        "choice": setting.choices[-1:],
+        "names": "task,agent",
+        "days": "7",
+        "whole": str(setting.range[1]),
+    }
     text = value.get(setting.kind, "text")
     text = text[0] if isinstance(text, tuple) else text
     for variable in setting.environment:

@@ -13,7 +13,8 @@ from satchel.doctor import Check, examine
 from satchel.embedding import choose
 from satchel.embedding.models import PINNED
 from satchel.embedding.native import refusal
-from satchel.memory import chatlog, search
+from satchel.memory import chatlog
+from satchel.memory.search import search
 from satchel.memory.write import write
 from satchel.vectors.format import HEADER_BYTES, read_header
 

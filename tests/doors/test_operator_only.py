@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 from fix_command import run
 
+from satchel import config
+from satchel.errors import Refused
+from satchel.replica import open_replica
 from satchel.tools import catalog
+
+OPERATORS_TOOLS = {"sync_verify", "admin_doctor", "admin_config", "audit_log", "audit_verify"}
 
 COMMANDS = [
     ("secret", "set", "token"),
@@ -19,12 +24,17 @@ COMMANDS = [
     ("key", "init", "--rotate"),
     ("key", "trust", "-", "--yes"),
     ("key", "trust", "--remove", "desk"),
+    ("mcp", "--http"),
+    ("mcp", "token", "create", "eve"),
+    ("mcp", "token", "list"),
+    ("mcp", "token", "revoke", "eve", "--yes"),
     ("audit", "log"),
     ("audit", "verify"),
     ("audit", "export", "-"),
     ("sync", "export", "out.bundle", "--for", "hub"),
     ("sync", "export", "out.bundle", "--for", "hub", "--insecure-plain"),
     ("sync", "import", "in.bundle"),
+    ("import", "jsonl", "rows.jsonl"),
 ]
 
 
@@ -37,6 +47,24 @@ def test_an_agent_is_refused(command: tuple[str, ...], tmp_path: Path) -> None:
     assert not home.exists()
 
 
-def test_no_tool_gives_them_to_an_agent() -> None:
-    nouns = {"secret", "key", "audit", "crypto"}
-    assert not nouns & {name.partition("_")[0] for name in catalog.every()}
+ASKERS = (
+    {"SATCHEL_AGENT": "mallory"},
+    {"SATCHEL_AGENT": "eve", "SATCHEL_AGENT_ROLE": "supervisor"},
+)
+
+
+@pytest.mark.parametrize("asker", ASKERS, ids=["agent", "supervisor"])
+def test_the_operators_tools_are_refused_to_others(asker: dict[str, str], tmp_path: Path) -> None:
+    environ = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_ISOLATION": "advisory", **asker}
+    with open_replica(config.load(environ=environ | {"SATCHEL_EMBEDDING": "off"})) as replica:
+        for name in OPERATORS_TOOLS:
+            with pytest.raises(Refused) as caught:
+                catalog.find(name)[0].call(replica, {})
+            assert caught.value.field == "agent", name
+
+
+def test_which_tools_are_the_operators() -> None:
+    found = {tool.name for tool in catalog.every().values() if tool.operator_only}
+    assert found == OPERATORS_TOOLS
+    nouns = {name.partition("_")[0] for name in catalog.every()}
+    assert not nouns & {"secret", "key", "crypto"}

@@ -22,7 +22,7 @@ from satchel.tools import catalog
 from satchel.tools.tool import Tool
 
 ROOT = root()
-TOOLS = list(catalog.every().values())
+TOOLS = [tool for tool in catalog.every().values() if tool.noun in catalog.MODULES]
 GLOBAL_FLAGS = [flag(name) for name, _, _ in GLOBAL_OPTIONS]
 VALUES = ("a", "", " ", "-", "3", "--", "-1", "-k5", "--help", "--nonsense", "--k=3", "ß", "a b")
 
@@ -46,7 +46,7 @@ def commands(draw: st.DrawFn) -> list[str]:
     """A tool's name among its own and other options, with and without values."""
     tool: Tool = draw(st.sampled_from(TOOLS))
     short = [[name] for name, (_, full) in catalog.SHORT.items() if full == tool.name]
-    named = draw(st.sampled_from([[tool.noun, tool.verb], *short]))
+    named = draw(st.sampled_from([[tool.noun, tool.command], *short]))
     own = [name for one in tool.parameters for name in names_of(tool, one)]
     options = [part for name in own for part in name.split("/")]
     word = st.sampled_from(VALUES) | st.sampled_from([*options, *GLOBAL_FLAGS, flag(JSON_FILE)])
@@ -75,7 +75,7 @@ def test_every_tool_has_a_plain_call(tool: Tool) -> None:
         else:
             name = names_of(tool, one)[-1].partition("/")[0]
             values += [name] if one.base == "boolean" else [name, "text"]
-    words = ["--json", tool.noun, tool.verb, *values, "--agent", "ann"]
+    words = ["--json", tool.noun, tool.command, *values, "--agent", "ann"]
 
     call = quick.read(words)
 

@@ -10,9 +10,16 @@ import pytest
 
 from satchel import config
 from satchel.replica import Replica, open_replica
+from satchel.store import journal, outbox
 from satchel.tools import catalog
+from satchel_sync.changes import Loser, Row
+from satchel_sync.tables import MEMORY
 
-ENVIRONMENT = {"SATCHEL_EMBEDDING": "off", "SATCHEL_AGENT": "ann"}
+ENVIRONMENT = {
+    "SATCHEL_EMBEDDING": "off",
+    "SATCHEL_AGENT": "ann",
+    "SATCHEL_AGENT_ROLE": "operator",
+}
 
 
 @pytest.fixture
@@ -23,9 +30,22 @@ def replica(tmp_path: Path) -> Iterator[Replica]:
         yield opened
 
 
-def call(replica: Replica, name: str, **arguments: Any) -> dict[str, Any]:
+def call(replica: Replica, name: str, /, **arguments: Any) -> dict[str, Any]:
     tool, _ = catalog.find(name)
     return tool.call(replica, tool.arguments(arguments))
+
+
+def lose(replica: Replica, key: str, text: str) -> str:
+    """Put a version of a memory with another text into the conflict journal; returns it."""
+    with replica.store.write() as db:
+        held = outbox.row(db, MEMORY, key)
+        assert held is not None
+        values = list(held.values)
+        values[MEMORY.names.index("content")] = text
+        stamp = held.stamp._replace(digest=b"lostlost")
+        lost = Row(key, stamp, "", tuple(values))
+        assert journal.add(db, Loser("memory", lost, held.stamp, "pull", replica.now_ms()))
+    return stamp.hex()
 
 
 def rows(replica: Replica) -> dict[str, list[Any]]:
@@ -42,7 +62,8 @@ def test_reading_tools_write_nothing(replica: Replica) -> None:
     session = call(replica, "session_start", title="painting")["id"]
     call(replica, "chatlog_write", conversation_id="talk", text="which shed?")
     call(replica, "agent_register", id="ann")
-    call(replica, "message_send", to="ann", content="your turn")
+    call(replica, "space_members", name="yard", add=["ann"])
+    message = call(replica, "message_send", to="ann", content="your turn")["id"]
     needed: dict[str, dict[str, Any]] = {
         "memory_get": {"ids": [memory]},
         "memory_history": {"id": memory},
@@ -53,7 +74,12 @@ def test_reading_tools_write_nothing(replica: Replica) -> None:
         "task_get": {"id": task},
         "task_tree": {"id": task},
         "agent_get": {"id": "ann"},
+        "message_get": {"id": message},
+        "message_thread": {"id": message},
         "session_get": {"id": session},
+        "sync_explain": {"id": memory},
+        "sync_conflicts_show": {"id": lose(replica, memory, "the shed was red")},
+        "space_get": {"name": "yard"},
     }
     before = rows(replica)
     readers = [tool.name for tool in catalog.every().values() if not tool.writes]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from satchel_crypto.errors import FipsRefused
+from satchel_crypto.errors import FipsRefused, KeyInvalid
 from satchel_crypto.fips import mode
 
 if TYPE_CHECKING:
     import ssl
+    from pathlib import Path
 
 _APPROVED = re.compile(
     # TLS 1.3 (RFC 8446), and of 1.2 what agrees by ephemeral keys and authenticates by AES-GCM.
@@ -17,6 +18,30 @@ _APPROVED = re.compile(
 )
 CIPHERS_1_2 = "ECDHE+AESGCM:DHE+AESGCM:!aNULL:!PSK:!DSS"
 """For `set_ciphers`, so that a context passes; those of TLS 1.3 are what the module has."""
+
+
+def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """TLS of a server that shows this certificate: 1.2 or newer, AES-GCM with ephemeral keys.
+
+    Raises KeyInvalid for files that cannot be used, FipsRefused.
+    """
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(CIPHERS_1_2)
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    try:
+        # A password would be asked for at a terminal, where a server has none.
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or "it is sealed"
+        raise KeyInvalid(
+            f"the certificate {certificate} with the key {key} cannot be used: {why}",
+            hint="both are PEM files, and the key has no passphrase",
+        ) from error
+    require_approved(context)
+    return context
 
 
 def tls_ciphers(context: ssl.SSLContext) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ put back is found, one that was forged before a passphrase is asked, and one tha
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ NAME = "vault.json"
 SEEN = "vault.seen"
 LOCK = "vault.lock"
 _SEEN_BYTES_MAX = 1024
-_ONE_THREAD = threading.Lock()
-"""The lock of the file is the process's: two threads would both have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +128,5 @@ class VaultFile:
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
     """One writer of the secrets in a folder at a time, of all threads and processes."""
-    with _ONE_THREAD, private_file.locked(folder / LOCK):
+    with private_file.locked(folder / LOCK):
         yield

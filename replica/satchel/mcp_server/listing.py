@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from satchel.errors import ConfigInvalid, did_you_mean
+from satchel.mcp_server.by_name import CALL
 from satchel.tools import catalog
-from satchel.tools.parameter import Parameter
+from satchel.tools.schemas import shallow
 from satchel.tools.tool import Tool
 
 
-@dataclass(frozen=True, slots=True)
-class _CallByName:
-    """The sixth tool: any other tool by its name."""
-
-    name: str
-    summary: str
-    parameters: tuple[Parameter, ...]
-
-
-CALL_BY_NAME = _CallByName(
-    name="satchel_call",
-    summary=(
-        "Call any other tool by name: tasks, agents, messages, edges, history, delete, ..."
-        ' tool="help" with args={"query": "words"} finds tools and their arguments.'
-    ),
-    parameters=(
-        Parameter(name="tool", base="text", required=True, help="noun_verb, or help"),
-        Parameter(name="args", base="object", help="The tool's arguments"),
-    ),
-)
-
-
 def listed(groups: Sequence[str]) -> list[dict[str, Any]]:
-    """`core`, `all`, or nouns: those tools, and always `satchel_call`. Raises ConfigInvalid."""
+    """`core`, `all`, groups, nouns: those tools and always `satchel_call`. Raises ConfigInvalid."""
     return [*(_shown(tool) for tool in _chosen(groups)), _shown_call()]
 
 
@@ -43,7 +21,8 @@ def _chosen(groups: Sequence[str]) -> list[Tool]:
     tools = catalog.every()
     if "all" in groups:
         return list(tools.values())
-    known = ("core", "all", *catalog.MODULES)
+    named = catalog.groups()
+    known = ("core", "all", *named, *(noun for noun in catalog.MODULES if noun not in named))
     for group in groups:
         if group not in known:
             raise ConfigInvalid(
@@ -51,9 +30,11 @@ def _chosen(groups: Sequence[str]) -> list[Tool]:
                 hint=did_you_mean(group, known) or f"one of: {', '.join(known)}",
                 field="mcp.tools",
             )
-    core = [name for name in catalog.CORE if "core" in groups]
-    named = [tool.name for tool in tools.values() if tool.noun in groups]
-    return [tools[name] for name in dict.fromkeys([*core, *named])]
+    core = catalog.CORE if "core" in groups else ()
+    asked = [name for group in groups for name in named.get(group, ())]
+    nouns = {group for group in groups if group not in named}
+    asked += [tool.name for tool in tools.values() if tool.noun in nouns]
+    return [tools[name] for name in dict.fromkeys([*core, *asked])]
 
 
 def _shown(tool: Tool) -> dict[str, Any]:
@@ -61,17 +42,18 @@ def _shown(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.summary,
         "inputSchema": tool.input_schema(),
-        "outputSchema": tool.output_schema(),
+        "outputSchema": shallow(tool.output_schema()),
         "annotations": {"readOnlyHint": not tool.writes, "destructiveHint": tool.destructive},
     }
 
 
 def _shown_call() -> dict[str, Any]:
-    properties = {one.name: one.schema() for one in CALL_BY_NAME.parameters}
+    properties = {one.name: one.schema() for one in CALL.parameters}
     schema = {"type": "object", "properties": properties, "required": ["tool"]}
     return {
-        "name": CALL_BY_NAME.name,
-        "description": CALL_BY_NAME.summary,
+        "name": CALL.name,
+        "description": CALL.summary,
         "inputSchema": schema | {"additionalProperties": False},
         "outputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": False, "destructiveHint": True},
     }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from satchel.memory import agents
-from satchel.tools.kinds import Text
+from satchel.tools.kinds import Range, Share, Text
 from satchel.tools.tool import tool
 
 if TYPE_CHECKING:
     from satchel.replica import Replica
+
+Lease = Annotated[int, Range(1, 7 * 86_400)]
+State = Literal["alive", "stale", "offline"]
 
 
 @tool(positional=("id",))
@@ -18,29 +21,51 @@ def agent_register(
     id: str,  # noqa: A002 (the column's name)
     description: Text | None = None,
     capabilities: list[str] | None = None,
+    trust: Share | None = None,
+    lease: Lease | None = None,
 ) -> dict[str, Any]:
     """Make an agent known, or tell more about it.
 
     id: The agent's name
     description: What it does
     capabilities: What it can
+    trust: How far it is to be trusted, 0 to 1; no agent says that of itself
+    lease: Seconds for which it counts as alive after each sign of life; 900 if it never said
     """
-    return agents.register(replica, id, description=description, capabilities=capabilities)
+    return agents.register(
+        replica,
+        id,
+        description=description,
+        capabilities=capabilities,
+        trust=trust,
+        lease_ms=None if lease is None else lease * 1000,
+    )
 
 
 @tool(positional=("id",))
-def agent_heartbeat(replica: Replica, id: str) -> dict[str, Any]:  # noqa: A002
+def agent_heartbeat(
+    replica: Replica,
+    id: str,  # noqa: A002
+    lease: Lease | None = None,
+) -> dict[str, Any]:
     """Say that an agent is alive.
 
     id: The agent's name
+    lease: Seconds for which it counts as alive from now on, and after each further sign of life
     """
-    return agents.heartbeat(replica, id)
+    return agents.heartbeat(replica, id, lease_ms=None if lease is None else lease * 1000)
 
 
 @tool(writes=False)
-def agent_list(replica: Replica) -> dict[str, Any]:
-    """List the agents and whether each is alive."""
-    return agents.list_agents(replica)
+def agent_list(
+    replica: Replica, state: State | None = None, capability: str | None = None
+) -> dict[str, Any]:
+    """List the agents and whether each is alive.
+
+    state: Only these: stale is one whose lease has run out, offline one that said so
+    capability: Only those that can do this
+    """
+    return agents.list_agents(replica, state=state, capability=capability)
 
 
 @tool(positional=("id",), writes=False)

@@ -1,11 +1,11 @@
-"""Tools on chat logs: write, search, list, show."""
+"""Tools on chat logs: write, search, list, show, stats."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from satchel.memory import chatlog
-from satchel.memory.search import SearchAnswer
+from satchel.memory import chat_cost, chatlog
+from satchel.memory.search.search import SearchAnswer
 from satchel.tools.kinds import Budget, Count, Json, Range, Text, Time
 from satchel.tools.tool import tool
 
@@ -119,3 +119,30 @@ def chatlog_show(replica: Replica, conversation_id: str) -> dict[str, Any]:
     conversation_id: The conversation
     """
     return chatlog.show(replica, conversation_id)
+
+
+@tool(writes=False)
+def chatlog_stats(
+    replica: Replica,
+    by: list[Literal["day", "host", "provider", "model", "conversation"]] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    conversation_id: str | None = None,
+    limit: Count = 100,
+) -> dict[str, Any]:
+    """Tokens and dollars that models in conversations took, by day, provider and model.
+
+    by: What to sum up by; day, provider and model when not given; days are of UTC
+    since: Said from then on
+    until: Said before
+    conversation_id: Only this conversation
+    limit: Groups at most; the total is over all
+    """
+    return chat_cost.stats(
+        replica,
+        by=by,
+        since=since,
+        until=until,
+        conversation_id=conversation_id,
+        limit=limit,
+    )

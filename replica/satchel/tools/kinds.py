@@ -34,5 +34,7 @@ Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 1000)]
 Budget = Annotated[int, Range(1, 2**31 - 1)]
 """Tokens of an answer, estimated at CHARS_PER_TOKEN."""
+Wait = Annotated[float, Range(0, 3600)]
+"""Seconds that a call may wait for something to come."""
 Id = str
 """A full id, or a unique prefix or suffix of 8 or more hex digits."""

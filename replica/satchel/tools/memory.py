@@ -218,7 +218,7 @@ def memory_delete(replica: Replica, id: Id) -> dict[str, Any]:  # noqa: A002
     return change.delete(replica, id, confirm=True)
 
 
-@tool(positional=("ids",), destructive=True)
+@tool(positional=("ids",), destructive=True, outside=True)
 def memory_forget(replica: Replica, ids: list[str], linked: bool = False) -> dict[str, Any]:
     """Forget memories for good: text, history and vectors, here and after a sync everywhere.
 

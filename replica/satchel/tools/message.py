@@ -1,11 +1,11 @@
-"""Tools on messages between agents: send, inbox, ack; and on the notifications among them."""
+"""Tools on messages between agents: send, inbox, get, thread, ack; notifications are among them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from satchel.memory import messages
-from satchel.tools.kinds import Count, Id, Range, Text, Time
+from satchel.memory.messages import messages
+from satchel.tools.kinds import Count, Id, Range, Text, Time, Wait
 from satchel.tools.tool import tool
 
 if TYPE_CHECKING:
@@ -61,16 +61,50 @@ def message_send(
 def message_inbox(
     replica: Replica,
     kind: Literal["message", "handoff", "notification"] | None = None,
+    thread_id: Id | None = None,
     all: bool = False,  # noqa: A002 (the word people look for)
     limit: Count = 50,
+    wait: Wait = 0,
 ) -> dict[str, Any]:
-    """Messages to the caller, unread first, the oldest first.
+    """Messages to the caller, unread first; then the larger priority, the oldest first.
 
     kind: Only these
+    thread_id: Only of the thread that this message is in
     all: Those that were acknowledged too
     limit: How many at most
+    wait: Seconds to wait until one is unread
     """
-    return messages.inbox(replica, kind=kind, acked=all, limit=limit)
+    return messages.inbox(
+        replica,
+        kind=kind,
+        thread_id=thread_id,
+        acked=all,
+        limit=limit,
+        wait_ms=round(wait * 1000),
+    )
+
+
+@tool(positional=("id",), writes=False)
+def message_get(replica: Replica, id: Id) -> dict[str, Any]:  # noqa: A002 (the column's name)
+    """Read one message that the caller sent or was sent.
+
+    id: The message
+    """
+    return messages.get(replica, id)
+
+
+@tool(positional=("id",), writes=False)
+def message_thread(
+    replica: Replica,
+    id: Id,  # noqa: A002
+    limit: Count = 50,
+) -> dict[str, Any]:
+    """A message with those that it answers and that answer it, the oldest first.
+
+    id: Any message of the thread
+    limit: How many at most
+    """
+    return messages.thread(replica, id, limit=limit)
 
 
 @tool(positional=("ids",))
@@ -87,13 +121,17 @@ def notification_list(
     replica: Replica,
     all: bool = False,  # noqa: A002
     limit: Count = 50,
+    wait: Wait = 0,
 ) -> dict[str, Any]:
-    """Notifications to the caller, unread first, the oldest first.
+    """Notifications to the caller, unread first; then the larger priority, the oldest first.
 
     all: Those that were acknowledged too
     limit: How many at most
+    wait: Seconds to wait until one is unread
     """
-    return messages.inbox(replica, kind="notification", acked=all, limit=limit)
+    return messages.inbox(
+        replica, kind="notification", acked=all, limit=limit, wait_ms=round(wait * 1000)
+    )
 
 
 @tool(positional=("ids",))
@@ -103,3 +141,12 @@ def notification_ack(replica: Replica, ids: list[Id]) -> dict[str, Any]:
     ids: The notifications
     """
     return messages.ack(replica, ids)
+
+
+@tool()
+def notification_ack_all(replica: Replica, upto: Id | None = None) -> dict[str, Any]:
+    """Acknowledge all notifications to the caller.
+
+    upto: The last one that was seen: what came after it stays unread
+    """
+    return messages.ack_all(replica, kind="notification", upto=upto)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from satchel.memory import search
-from satchel.memory.search import SearchAnswer
+from satchel.memory.search import search
+from satchel.memory.search.search import SearchAnswer
 from satchel.tools.kinds import Budget, Count, Id, Text, Time
 from satchel.tools.tool import tool
 

@@ -1,11 +1,11 @@
-"""Tools on sessions: start, join, end, get, list."""
+"""Tools on sessions: start, join, end, get, list, sweep."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from satchel.memory import sessions
-from satchel.tools.kinds import Count, Id
+from satchel.memory.sessions import sessions
+from satchel.tools.kinds import Count, Id, Range
 from satchel.tools.tool import tool
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def session_join(replica: Replica, id: Id) -> dict[str, Any]:  # noqa: A002 (the
 
 @tool(positional=("id",))
 def session_end(replica: Replica, id: Id) -> dict[str, Any]:  # noqa: A002
-    """Close a session; doing it twice changes nothing.
+    """Close a session and sum it up in one memory; doing it twice changes nothing.
 
     id: The session
     """
@@ -65,3 +65,15 @@ def session_list(replica: Replica, open: bool = False, limit: Count = 50) -> dic
     limit: How many at most
     """
     return sessions.list_sessions(replica, open_only=open, limit=limit)
+
+
+@tool()
+def session_sweep(
+    replica: Replica,
+    idle_days: Annotated[int, Range(0, sessions.IDLE_DAYS_MAX)] | None = None,
+) -> dict[str, Any]:
+    """End abandoned sessions, and bring summaries up to date with what came later.
+
+    idle_days: Days without a write, default the setting session.abandoned_days
+    """
+    return sessions.sweep(replica, idle_days=idle_days)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from satchel.memory import tasks
-from satchel.tools.kinds import Count, Id, Json, Range, Text, Time
+from satchel.memory.tasks import tasks
+from satchel.tools.kinds import Count, Id, Json, Range, Text, Time, Wait
 from satchel.tools.tool import tool
 
 if TYPE_CHECKING:
     from satchel.replica import Replica
 
 Priority = Annotated[int, Range(-1_000_000, 1_000_000)]
+Lease = Annotated[int, Range(1, 7 * 86_400)]
+Clearable = Literal[
+    "description", "parent", "owner", "due", "depends_on", "result", "result_memory", "metadata"
+]
 Status = Literal["pending", "in_progress", "blocked", "completed", "failed", "cancelled"]
 
 
@@ -64,14 +68,51 @@ def task_create(
 def task_claim(
     replica: Replica,
     id: Id,  # noqa: A002 (the column's name)
-    lease: Annotated[int, Range(1, 7 * 86_400)] = 900,
+    lease: Lease = 900,
 ) -> dict[str, Any]:
     """Take a task for a while; a second claimer is told who holds it until when.
+
+    The holder claims again to keep it for longer, and is notified if it loses it.
 
     id: The task
     lease: Seconds until others may claim it
     """
     return tasks.claim(replica, id, lease_ms=lease * 1000)
+
+
+@tool()
+def task_next(
+    replica: Replica,
+    space: str | None = None,
+    parent: Id | None = None,
+    lease: Lease = 900,
+    wait: Wait = 0,
+) -> dict[str, Any]:
+    """Claim the first task that can be done now; null when there is none.
+
+    Only of those that are the caller's or nobody's, that wait for nothing and that nobody holds.
+
+    space: Only of this space
+    parent: Only parts of this task
+    lease: Seconds until others may claim it
+    wait: Seconds to wait until there is one
+    """
+    return tasks.claim_next(
+        replica,
+        space=space,
+        parent=parent,
+        lease_ms=lease * 1000,
+        wait_ms=round(wait * 1000),
+    )
+
+
+@tool(positional=("id",))
+def task_release(replica: Replica, id: Id) -> dict[str, Any]:  # noqa: A002
+    """Give a claimed task back, for others to claim.
+
+    id: The task
+    """
+    return tasks.release(replica, id)
 
 
 @tool(positional=("id", "owner"))
@@ -95,9 +136,12 @@ def task_update(
     priority: Priority | None = None,
     due: Time | None = None,
     depends_on: list[Id] | None = None,
+    result: Text | None = None,
+    result_memory: Id | None = None,
     metadata: Json | None = None,
+    clear: list[Clearable] | None = None,
 ) -> dict[str, Any]:
-    """Change a task; what is not given stays.
+    """Change a task, in any state; what is not given stays.
 
     id: The task
     title: What is to be done
@@ -107,7 +151,10 @@ def task_update(
     priority: The larger comes first
     due: When it should be done
     depends_on: Tasks that must be done before
+    result: What came of it
+    result_memory: The memory that tells it
     metadata: Replaces the old one
+    clear: What to take away
     """
     return tasks.update(
         replica,
@@ -119,7 +166,10 @@ def task_update(
         priority=priority,
         due_at=due,
         depends_on=depends_on,
+        result=result,
+        result_memory=result_memory,
         metadata=metadata,
+        clear=clear,
     )
 
 
@@ -213,22 +263,34 @@ def task_list(
     replica: Replica,
     status: Status | None = None,
     owner: str | None = None,
+    claimed_by: str | None = None,
     parent: Id | None = None,
     space: str | None = None,
+    session: Id | None = None,
     ready: bool = False,
     limit: Count = 50,
 ) -> dict[str, Any]:
     """List tasks: what can be done first, by priority.
 
     status: Only in this state
-    owner: Only of this agent
+    owner: Only those assigned to this agent
+    claimed_by: Only those that this agent has claimed
     parent: Only parts of this task
     space: Only of this space
-    ready: Only those whose dependencies are done
+    session: Only of this session
+    ready: Only those that wait for nothing and that nobody holds
     limit: How many at most
     """
     return tasks.list_tasks(
-        replica, status=status, owner=owner, parent=parent, space=space, ready=ready, limit=limit
+        replica,
+        status=status,
+        owner=owner,
+        claimed_by=claimed_by,
+        parent=parent,
+        space=space,
+        session=session,
+        ready=ready,
+        limit=limit,
     )
 
 

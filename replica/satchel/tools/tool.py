@@ -14,7 +14,6 @@ into memory/.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 import typing
@@ -23,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from satchel.errors import ConfirmationNeeded, UnknownArgument, did_you_mean
+from satchel.errors import ConfirmationNeeded, Refused, UnknownArgument, did_you_mean
 from satchel.store.touched import TOOL
 from satchel.tools.answer import jsonable
 from satchel.tools.parameter import Parameter, read_parameter
@@ -38,8 +37,6 @@ _CONFIRM = Parameter(
     name="confirm", base="boolean", default=False, help="Must be true: this cannot be undone."
 )
 _HELP_LINE = re.compile(r"^(\w+): (.*)$")
-_SCHEMA_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_SCHEMA_TYPES |= {list: "array", tuple: "array", dict: "object"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,8 @@ class Tool:
     """One tool of the catalog. `positional` are its CLI arguments in order, the rest are options.
 
     `short` gives extra option names on the CLI, `synonyms` other names of a plural argument,
-    `exit_code` reads the shell's exit code from an answer.
+    `exit_code` reads the shell's exit code from an answer. `operator_only` tools are refused to
+    agents; one that is `outside` does more than read and change rows: it cannot be rehearsed.
     """
 
     function: Callable[..., Any]
@@ -57,6 +55,8 @@ class Tool:
     short: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     synonyms: Mapping[str, str] = field(default_factory=dict)
     exit_code: Callable[[Answer], int] = lambda answer: 0
+    operator_only: bool = False
+    outside: bool = False
 
     @property
     def name(self) -> str:
@@ -72,6 +72,11 @@ class Tool:
     def verb(self) -> str:
         """The rest of the name."""
         return self.name.partition("_")[2]
+
+    @property
+    def command(self) -> str:
+        """The verb as it is typed: `satchel NOUN COMMAND`."""
+        return self.verb.replace("_", "-")
 
     @cached_property
     def summary(self) -> str:
@@ -101,13 +106,11 @@ class Tool:
         }
 
     def output_schema(self) -> dict[str, Any]:
-        """The JSON schema of the answer: the keys of the dataclass it returns, one level deep."""
+        """The JSON schema of the answer, whole."""
+        from satchel.tools.shapes import schema_of  # a call from the shell has no use for it
+
         answer = typing.get_type_hints(self.function, self._namespace).get("return")
-        if not dataclasses.is_dataclass(answer):
-            return {"type": "object"}
-        hints = typing.get_type_hints(answer)
-        properties = {one.name: _output(hints[one.name]) for one in dataclasses.fields(answer)}
-        return {"type": "object", "properties": properties}
+        return schema_of(self.name, answer)
 
     def arguments(
         self, given: Mapping[str, Any], typed: Collection[str] = (), *, usage: str = ""
@@ -143,7 +146,12 @@ class Tool:
         return checked
 
     def call(self, replica: Replica, arguments: Mapping[str, Any]) -> Answer:
-        """Run the tool on checked arguments; the answer is plain JSON."""
+        """Run the tool on checked arguments; the answer is plain JSON.
+
+        Raises Refused where it is the operator's and somebody else asks, and what the tool raises.
+        """
+        if self.operator_only:
+            self._require_operator(replica)
         token = TOOL.set(self.name)
         try:
             answer = jsonable(self.function(replica, **arguments))
@@ -152,6 +160,17 @@ class Tool:
         if not isinstance(answer, dict):
             raise TypeError(f"{self.name} must answer an object, not {type(answer).__name__}")
         return answer
+
+    def _require_operator(self, replica: Replica) -> None:
+        """Advisory isolation opens rows, not this."""
+        settings = replica.settings
+        if settings.role != "operator":
+            raise Refused(
+                f"{self.name} is for the operator of this machine, and the {settings.role}"
+                f" {settings.agent_id or 'without a name'} asked",
+                hint="the operator runs it from a shell, without --agent and SATCHEL_AGENT",
+                field="agent",
+            )
 
     @property
     def _namespace(self) -> dict[str, Any]:
@@ -202,12 +221,22 @@ def tool(
     short: Mapping[str, tuple[str, ...]] | None = None,
     synonyms: Mapping[str, str] | None = None,
     exit_code: Callable[[Answer], int] = lambda answer: 0,
+    operator_only: bool = False,
+    outside: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a `Tool` of a function named `noun_verb`."""
 
     def read(function: Callable[..., Any]) -> Tool:
         return Tool(
-            function, positional, writes, destructive, short or {}, synonyms or {}, exit_code
+            function,
+            positional,
+            writes,
+            destructive,
+            short or {},
+            synonyms or {},
+            exit_code,
+            operator_only,
+            outside,
         )
 
     return read
@@ -216,15 +245,3 @@ def tool(
 def _is_help(line: str, names: set[str]) -> bool:
     found = _HELP_LINE.match(line.strip())
     return bool(found) and found is not None and found[1] in names
-
-
-def _output(hint: Any) -> dict[str, Any]:
-    plain = [one for one in (typing.get_args(hint) or (hint,)) if one is not type(None)]
-    origin = typing.get_origin(hint) or hint
-    if origin is typing.Literal:
-        return {"enum": list(typing.get_args(hint))}
-    if origin in _SCHEMA_TYPES:
-        return {"type": _SCHEMA_TYPES[origin]}
-    if len(plain) == 1 and plain[0] in _SCHEMA_TYPES:
-        return {"type": [_SCHEMA_TYPES[plain[0]], "null"]}
-    return {}
