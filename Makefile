@@ -26,8 +26,8 @@ NATIVE_FILES := $(shell find native -name target -prune -o -type f \
 WOLFSSL := $(and $(wildcard /usr/include/wolfssl/options.h),$(shell command -v cc 2>/dev/null),$(wildcard \
   $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h))
 FIPS_TOOLS := $(and $(shell command -v cargo),$(shell command -v perl),$(shell command -v cc))
-# As many workers as cores; each starts a Postgres of its own.
-PYTEST_ARGS ?= -n auto
+# As many workers as cores; each starts a Postgres of its own, and keeps a module's tests together.
+PYTEST_ARGS ?= -n auto --dist worksteal
 BENCH ?= bench
 # Where evaluation data lies that is not ours to copy; further options of `python -m quality`.
 QUALITY_DATA ?= ../shared/data

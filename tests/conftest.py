@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from fix_hub import HubWorld, embedded_cluster
 from fix_hub_pool import HubPool, hub_pool
+from fix_template import MIGRATED_THEMSELVES, Template, copying, template_of
 from hypothesis import settings
 
 from satchel.ranking import choose, engine_name
@@ -29,6 +30,22 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if report.skipped and os.environ.get("SATCHEL_CI") and SYSTEM_PACKAGE in str(report.longrepr):
         report.outcome = "failed"
     return report
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """A replica that was just migrated."""
+    return template_of(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fresh_replicas(request: pytest.FixtureRequest, template: Template) -> Iterator[None]:
+    """Replicas that begin as copies, but where making them is what the tests are about."""
+    if request.path.parent.name in MIGRATED_THEMSELVES:
+        yield
+    else:
+        with copying(template):
+            yield
 
 
 @pytest.fixture(scope="session")

@@ -41,11 +41,12 @@ def embedded_cluster() -> Iterator[str]:
 
 
 @contextmanager
-def fresh_database(cluster_dsn: str) -> Iterator[str]:
-    """The DSN of a new, empty database under a random name; dropped afterwards."""
+def fresh_database(cluster_dsn: str, template: str = "template1") -> Iterator[str]:
+    """The DSN of a new database under a random name, empty or like another; dropped afterwards."""
     name = sql.Identifier(PREFIX + uuid4().hex[:12])
+    made = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template))
     with psycopg.connect(cluster_dsn, autocommit=True) as db:
-        db.execute(sql.SQL("CREATE DATABASE {}").format(name))
+        db.execute(made)
     try:
         yield conninfo.make_conninfo(cluster_dsn, dbname=name.as_string().strip('"'))
     finally:
@@ -66,6 +67,18 @@ def fresh_hub(cluster_dsn: str) -> Iterator[HubWorld]:
             world.close()
             world.drop_backups()
     drop_logins(cluster_dsn, world.logins)
+
+
+@contextmanager
+def copied_hub(world: HubWorld) -> Iterator[str]:
+    """The DSN of a copy of a hub at rest, with the rights on the database that it has."""
+    rights = """UPDATE pg_database SET datacl = (SELECT datacl FROM pg_database WHERE datname = %s)
+        WHERE datname = %s"""  # not a part of a copy
+    with fresh_database(world.dsn, template=world.name) as dsn:
+        copy = HubWorld(dsn)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute(rights, (world.name, copy.name))
+        yield dsn
 
 
 def drop_logins(cluster_dsn: str, logins: list[str]) -> None:
@@ -120,16 +133,17 @@ class HubWorld:
     def backup(self) -> None:
         """Keep a true copy of the database as it is now. Ends all sessions with it."""
         name = PREFIX + uuid4().hex[:12]
-        self._copy(self._name, name)
+        self._copy(self.name, name)
         self.backups.append(name)
 
     def rewind(self) -> None:
         """Set the hub back to its latest backup, as a restore does. Ends all sessions with it."""
-        self._copy(self.backups[-1], self._name)
+        self._copy(self.backups[-1], self.name)
         admin.init(self.dsn)  # rights on a database are not part of a copy, nor of a dump
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """The database's name."""
         return str(conninfo.conninfo_to_dict(self.dsn)["dbname"])
 
     def _copy(self, source: str, target: str) -> None:

@@ -7,6 +7,7 @@ revision, the next schema number.
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
@@ -17,7 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import IO, Any
+
+import fix_forked
 
 PACKAGES = {
     "replica": "satchel",
@@ -27,7 +31,7 @@ PACKAGES = {
 }
 PRESENT = Path(__file__).resolve().parent.parent
 DRIVER = Path(__file__).parent / "versions" / "driver.py"
-SILENT = shutil.ignore_patterns("__pycache__")
+WITHOUT_BYTECODE = shutil.ignore_patterns("__pycache__")
 ANSWER_S = 110
 
 FUTURE_SQL = """
@@ -84,9 +88,13 @@ CREATE POLICY tenant_only ON satchel.label USING (
 
 @dataclass(frozen=True)
 class Program:
-    """The packages of one version, in the folders of a source tree."""
+    """The packages of one version, in the folders of a source tree.
+
+    Processes of a `settled` one, whose files nobody changes any more, are forked (`fix_forked`).
+    """
 
     root: Path
+    settled: bool = False
 
     @property
     def environment(self) -> dict[str, str]:
@@ -118,13 +126,15 @@ class Program:
 
     def start(self, home: Path | None = None) -> Process:
         """A process of this version, that has the replica in `home` open if one is given."""
-        command = [sys.executable, str(DRIVER), *([str(home)] if home else [])]
+        words = [str(home)] if home else []
+        if self.settled and fix_forked.fits(words):
+            server = fix_forked.server_of(str(DRIVER), tuple(self.environment.items()))
+            return Process(server.start(words, self.environment, sys.stderr.fileno()), home)
         running = subprocess.Popen(
-            command,
+            [sys.executable, str(DRIVER), *words],
             env=self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
         )
         return Process(running, home)
 
@@ -144,18 +154,19 @@ class Failed(Exception):
 class Process:
     """A running program of some version; one command at a time."""
 
-    running: subprocess.Popen[str]
+    running: subprocess.Popen[bytes] | fix_forked.Child
     home: Path | None = None
 
     @property
-    def pipes(self) -> tuple[IO[str], IO[str]]:
+    def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         assert self.running.stdin is not None
         assert self.running.stdout is not None
         return self.running.stdin, self.running.stdout
 
     def tell(self, command: str, **given: Any) -> None:
         """Give a command and do not wait."""
-        print(json.dumps({"command": command, **given}), file=self.pipes[0], flush=True)
+        self.pipes[0].write(json.dumps({"command": command, **given}).encode() + b"\n")
+        self.pipes[0].flush()
 
     def answer(self) -> Any:
         """The answer to the command that was told. Raises Failed."""
@@ -219,18 +230,20 @@ def started(versions: Versions) -> Iterator[Versions]:
 
 def versions_in(folder: Path) -> Versions:
     """Make the copies. The present is copied too, so that nobody changes it during the tests."""
-    present = _copied(folder / "present", PRESENT)
+    present = _copied(folder / "present", PRESENT, ignore=WITHOUT_BYTECODE)
+    # Compiled once for all processes; a source that a test changes no longer has the hash.
+    compileall.compile_dir(present, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     return Versions(
         folder,
-        Program(present),
+        Program(present, settled=True),
         _next(_copied(folder / "future", present), _more_columns),
         _next(_copied(folder / "beyond", present), _one_more_kind),
     )
 
 
-def _copied(root: Path, source: Path) -> Path:
+def _copied(root: Path, source: Path, ignore: Callable[..., set[str]] | None = None) -> Path:
     for folder, package in PACKAGES.items():
-        shutil.copytree(source / folder / package, root / folder / package, ignore=SILENT)
+        shutil.copytree(source / folder / package, root / folder / package, ignore=ignore)
     return root
 
 
@@ -249,7 +262,7 @@ def _next(root: Path, change: Callable[[Path], None]) -> Program:
             "from satchel.store import triggers; print(triggers.mark())"
         )
     )  # fmt: skip
-    return program
+    return Program(root, settled=True)
 
 
 def changed(program: Program, name: str, number: int) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import stat
 from pathlib import Path
 
 import pytest
 from fix_keys import ID, LINES, MADE_AT, Owner
+from fix_processes import workers
 
 from satchel_crypto import private_file
 from satchel_crypto.algorithms import P256, P384, X25519
@@ -17,7 +17,7 @@ from satchel_crypto.errors import AlgorithmRefused, KeyInvalid, KeyMissing
 from satchel_crypto.signed import Signed
 from satchel_crypto.trusted import grouped
 
-SPAWN = multiprocessing.get_context("spawn")
+WORKERS = workers()
 
 
 @pytest.fixture(params=LINES, ids=lambda line: f"{line[0]}-{line[1].name}")
@@ -299,7 +299,7 @@ def _sign(folder: Path, results: object) -> None:
 def test_several_processes_add_to_one_list(tmp_path: Path) -> None:
     files = [[Owner.make(tmp_path / f"{p}-{n}").public() for n in range(4)] for p in range(4)]
     running = [
-        SPAWN.Process(target=_trust_many, args=(tmp_path / "ours", mine, number))
+        WORKERS.Process(target=_trust_many, args=(tmp_path / "ours", mine, number))
         for number, mine in enumerate(files)
     ]
     for one in running:
@@ -312,8 +312,8 @@ def test_several_processes_add_to_one_list(tmp_path: Path) -> None:
 
 
 def test_several_processes_make_one_key(tmp_path: Path) -> None:
-    results = SPAWN.Queue()
-    running = [SPAWN.Process(target=_sign, args=(tmp_path / "ours", results)) for _ in range(4)]
+    results = WORKERS.Queue()
+    running = [WORKERS.Process(target=_sign, args=(tmp_path / "ours", results)) for _ in range(4)]
     for one in running:
         one.start()
     assert len({results.get(timeout=60) for _ in running}) == 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from random import Random
 from time import process_time
 from typing import Any
 
@@ -79,7 +80,7 @@ DASHES = "-" * 5
 LONG = {
     "letters": "a" * MEGABYTE,
     "digits": "0123456789" * (MEGABYTE // 10),
-    "chance": Maker(5).of(LETTERS, MEGABYTE),
+    "chance": "".join(Random(5).choices(LETTERS, k=MEGABYTE)),
     "white space": " " * MEGABYTE,
     "quotes": '"' * MEGABYTE,
     "keys that begin": f"{DASHES}BEGIN PRIVATE KEY{DASHES}\n" * (MEGABYTE // 28),

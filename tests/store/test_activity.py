@@ -71,7 +71,7 @@ def test_a_held_lock_is_waited_for_a_moment_only(tmp_path: Path) -> None:
     with closing(Activity(tmp_path)) as activity, closing(Activity(tmp_path)) as other:
         assert activity.record(given("ann", "m1"))
         with other._open() as db:
-            db.execute("INSERT INTO access VALUES('m', 1, 1)")
+            db.execute("INSERT INTO given VALUES('m', 1, 1, 1)")
             assert not activity.record(given("ann", "m1"))
         assert activity.record(given("ann", "m1"))
         assert activity.access_counts(["m1"]) == {"m1": (3, NOON_MS)}

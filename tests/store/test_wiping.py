@@ -15,7 +15,7 @@ import pytest
 from machine import NOON_MS, edit, held, queued, remote, send, values, write
 
 from satchel.config import Settings
-from satchel.memory.search import search
+from satchel.memory.search.search import search
 from satchel.memory.visibility import Caller
 from satchel.replica import Replica
 from satchel.store import journal, quarantine, rows, scrubbing, wiping

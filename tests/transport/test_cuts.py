@@ -9,9 +9,10 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from fix_hub_pool import HubPool, hub_pool
 from fix_machines import Fleet, Machine
 from fix_network import Proxy, proxy
-from fix_routes import SECRET, fleet_of, routed, stopped, whole
+from fix_routes import SECRET, fleet_of, routed_to, stopped, whole
 from fix_servers import free_port, owned_folder
 from hypothesis import settings
 from psycopg import conninfo
@@ -31,17 +32,21 @@ SILENCE_S = 60
 
 
 @pytest.fixture(scope="module")
-def line() -> Iterator[tuple[str, Proxy]]:
-    """The administrator's DSN of a packaged Postgres, and a proxy to its port."""
+def line() -> Iterator[tuple[HubPool, Proxy]]:
+    """The hubs of a packaged Postgres, and a proxy to its port."""
     port = free_port()
     with owned_folder() as (folder, _):
         server = running(folder / "hub", port=port, settings={"fsync": "off"})
-        with server as (served, _), proxy(("127.0.0.1", port)) as between:
-            yield served.dsn, between
+        with (
+            server as (served, _),
+            hub_pool(served.dsn) as pool,
+            proxy(("127.0.0.1", port)) as between,
+        ):
+            yield pool, between
 
 
 @pytest.fixture
-def between(line: tuple[str, Proxy]) -> Iterator[Proxy]:
+def between(line: tuple[HubPool, Proxy]) -> Iterator[Proxy]:
     """The proxy, without limits before and after."""
     line[1].lay()
     yield line[1]
@@ -49,10 +54,10 @@ def between(line: tuple[str, Proxy]) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def fleet(line: tuple[str, Proxy], between: Proxy, tmp_path: Path) -> Iterator[Fleet]:
+def fleet(line: tuple[HubPool, Proxy], between: Proxy, tmp_path: Path) -> Iterator[Fleet]:
     """Two machines whose hub is behind the proxy."""
     route = {"host": "127.0.0.1", "port": between.port, "password": SECRET}
-    with routed(line[0], **route) as world, fleet_of(world, tmp_path) as fleet:
+    with line[0].hub() as hub, fleet_of(routed_to(hub, **route), tmp_path) as fleet:
         fleet.pair()
         yield fleet
 

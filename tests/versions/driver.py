@@ -25,7 +25,6 @@ from satchel_sync.session import sync
 from satchel_sync.tables import BY_NAME, MEMORY
 from satchel_sync.tally import Tally
 from satchel_sync.version import SCHEMA
-from satchel_warehouse import admin
 from satchel_warehouse.endpoint import WarehouseHub
 
 
@@ -124,6 +123,8 @@ class Machine:
 
     def migrate_hub(self, dsn: str) -> str:
         """Bring a warehouse to this version; its revision."""
+        from satchel_warehouse import admin  # half of a start, and one process in ten needs it
+
         return admin.migrate(dsn).revision
 
 
@@ -160,4 +161,5 @@ def main() -> None:
         machine.opened.close()
 
 
-main()
+if __name__ == "__main__":
+    main()
