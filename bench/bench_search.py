@@ -14,11 +14,12 @@ from bench.measure import COLUMNS, sampled
 from bench.page import Section
 from bench.stock import opened, with_vectors
 
-from satchel.memory import audit, candidates, context, counting, hits, ranked, signals
-from satchel.memory import search as pipeline
-from satchel.memory.meaning import Meaning
-from satchel.memory.search import search
-from satchel.memory.sources import Source
+from satchel.memory import audit
+from satchel.memory.search import candidates, context, counting, hits, ranked, signals
+from satchel.memory.search import search as pipeline
+from satchel.memory.search.meaning import Meaning
+from satchel.memory.search.search import search
+from satchel.memory.search.sources import Source
 from satchel.replica import Replica
 
 HELD = (10_000, 100_000)

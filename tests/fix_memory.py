@@ -7,12 +7,9 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from satchel.config import Settings
 from satchel.embedding.contract import Embedder
-from satchel.errors import Conflict
-from satchel.memory import tasks
 from satchel.memory.visibility import Caller, Role
 from satchel.replica import DATABASE_FILE, Replica
 from satchel.store.connection import Store
@@ -91,13 +88,3 @@ def seen_as(
         Caller(agent, user, "operator" if agent is None else role),
         given_embedder=replica.given_embedder,
     )
-
-
-def claim_in_process(home: str, agent: str, key: str, gate: Any, answers: Any) -> None:
-    """Claim a task once all processes stand at the gate; here, so that a new process finds it."""
-    with opened(Path(home), agent, embedding="off") as replica:
-        gate.wait()
-        try:
-            answers.put(tasks.claim(replica, key)["claimed_by"])
-        except Conflict as refusal:
-            answers.put(f"refused: {refusal}")

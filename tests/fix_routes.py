@@ -53,10 +53,15 @@ class RoutedWorld(HubWorld):
 def routed(admin_dsn: str, **route: Any) -> Iterator[RoutedWorld]:
     """A fresh hub on a running server."""
     with fresh_hub(admin_dsn) as world:
-        routed_world = RoutedWorld(world.dsn, route=route)
-        routed_world.logins, routed_world.hubs = world.logins, world.hubs
-        routed_world.sessions = world.sessions
-        yield routed_world
+        yield routed_to(world, **route)
+
+
+def routed_to(world: HubWorld, **route: Any) -> RoutedWorld:
+    """A hub with logins on a route; whoever made it removes them."""
+    routed_world = RoutedWorld(world.dsn, route=route)
+    routed_world.logins, routed_world.hubs = world.logins, world.hubs
+    routed_world.sessions = world.sessions
+    return routed_world
 
 
 @contextmanager

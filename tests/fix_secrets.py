@@ -117,6 +117,7 @@ TOKENS: list[tuple[str, Callable[[Maker], str]]] = [
     ("Mailchimp key", lambda m: m.of(HEX, 32) + "-us12"),
     ("npm token", token("npm_", LETTERS, 36)),
     ("PyPI token", token("pypi-AgEIcHlwaS5vcmc", URL, 120)),
+    ("satchel token", token("satchel_", URL, 43)),
     ("RubyGems key", token("rubygems_", HEX, 48)),
     ("Docker token", token("dckr_pat_", URL, 27)),
     ("Hugging Face token", token("hf_", LETTERS, 34)),

@@ -25,7 +25,7 @@ def typed(
     if child == 0:
         if piped is not None:
             os.dup2(piped, 0)
-        os.execve(COMMAND[0], [*COMMAND, *arguments], environment(TERM="dumb", **said))
+        os.execve(COMMAND[0], [*COMMAND, *arguments], environment(**{"TERM": "dumb", **said}))
     screen, due = b"", list(answers)
     deadline = monotonic() + TIMEOUT_S
     seen = 0

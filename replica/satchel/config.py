@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from satchel.errors import ConfigInvalid, did_you_mean
+from satchel.plain_file import read_bytes
 from satchel.setting_values import checked, refuse_blank, refuse_nul, unknown_setting
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
 from satchel_crypto.network.paths import PATHS
@@ -21,6 +22,7 @@ from satchel_crypto.network.paths import PATHS
 if TYPE_CHECKING:
     from satchel_crypto.network import Policy
 
+Role = Literal["operator", "supervisor", "agent"]
 CONFIG_FILE = "config.toml"
 CONFIG_CHARS_MAX = 16 * 1024
 """The parser takes seconds for a larger one that means harm."""
@@ -46,10 +48,13 @@ class Settings:
     home_origin: str = "default"
     agent_id: str | None = None
     user_id: str | None = None
-    role: Literal["operator", "supervisor", "agent"] = "operator"
+    role: Role = "operator"
     isolation: Literal["enforced", "advisory"] = "enforced"
     memory_secrets: Literal["warn", "redact", "refuse"] = "warn"
+    memory_supersede: Literal["similar", "off"] = "similar"
     chatlog_secrets: Literal["redact", "refuse"] = "redact"
+    session_working_days: int = 7
+    session_abandoned_days: int = 2
     durability: Literal["full", "process"] = "full"
     embedding: Literal["auto", "native", "sentence-transformers", "http", "off"] = "auto"
     model: str | None = None
@@ -71,7 +76,17 @@ class Settings:
         default_factory=lambda: {name: (path.enabled, "") for name, path in PATHS.items()}
     )
     """Path name -> (enabled, reason that attests weaker TLS or an address that others reach)."""
+    recall_hits: int = 5
+    recall_max_tokens: int = 800
+    recall_timeout_ms: int = 1_500
     mcp_tools: tuple[str, ...] = ("core",)
+    mcp_timeout_s: int = 60
+    mcp_http_host: str = "127.0.0.1"
+    mcp_http_port: int = 8765
+    mcp_http_names: tuple[str, ...] = ()
+    mcp_http_origins: tuple[str, ...] = ()
+    mcp_http_certificate: Path | None = None
+    mcp_http_key: Path | None = None
     sourced: tuple[Sourced, ...] = field(default=(), repr=False)
 
     def as_agent(self, name: str) -> Settings:
@@ -84,6 +99,10 @@ class Settings:
             return self
         said = any(one.setting.name == "agent.role" and one.value for one in self.sourced)
         return replace(self, agent_id=name, role=self.role if said else "agent")
+
+    def as_caller(self, agent_id: str, role: Role, user_id: str | None) -> Settings:
+        """The same for a caller whom a door has recognised: what was configured does not count."""
+        return replace(self, agent_id=agent_id, role=role, user_id=user_id or self.user_id)
 
     def require_built(self) -> None:
         """Refuse where the crypto provider or the FIPS mode that was asked for cannot be had.
@@ -183,10 +202,19 @@ def home_of(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
 
 def _read_file(path: Path) -> dict[str, Any]:
     """`config.toml` as {section.key: value}; an absent file is an empty one."""
+    text = text_of(path)
+    return parse(text, path) if text else {}
+
+
+def text_of(path: Path) -> str:
+    """What is in `config.toml`, "" where there is none. Raises ConfigInvalid.
+
+    It has to be a plain file: in a pipe's place every command would wait for ever.
+    """
     try:
-        text = path.read_bytes().decode("utf-8")
+        return read_bytes(path).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return ""
     except UnicodeDecodeError as error:
         raise ConfigInvalid(
             f"{path}: not UTF-8 at byte {error.start}",
@@ -195,11 +223,10 @@ def _read_file(path: Path) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise ConfigInvalid(
-            f"{path}: cannot be read: {error.strerror}",
-            hint="the file must be readable by this user",
+            f"{path}: cannot be read: {error.strerror or error}",
+            hint="it must be a plain file that this user can read",
             field="config",
         ) from error
-    return parse(text, path)
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
@@ -298,7 +325,10 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
         role=value["agent.role"] or ("agent" if agent_id else "operator"),
         isolation=value["memory.isolation"],
         memory_secrets=value["memory.secrets"],
+        memory_supersede=value["memory.supersede"],
         chatlog_secrets=value["chatlog.secrets"],
+        session_working_days=value["session.working_days"],
+        session_abandoned_days=value["session.abandoned_days"],
         durability=value["store.durability"],
         embedding=value["embedding.engine"],
         model=value["embedding.model"] or None,
@@ -320,7 +350,17 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
             path: (value[f"network.{path}.enabled"], value[f"network.{path}.attested"])
             for path in NETWORK_PATHS
         },
+        recall_hits=value["recall.hits"],
+        recall_max_tokens=value["recall.max_tokens"],
+        recall_timeout_ms=value["recall.timeout_ms"],
         mcp_tools=(tools,) if isinstance(tools, str) else tools,
+        mcp_timeout_s=value["mcp.timeout_s"],
+        mcp_http_host=value["mcp.http_host"],
+        mcp_http_port=value["mcp.http_port"],
+        mcp_http_names=value["mcp.http_names"],
+        mcp_http_origins=value["mcp.http_origins"],
+        mcp_http_certificate=_path(value["mcp.http_certificate"]),
+        mcp_http_key=_path(value["mcp.http_key"]),
         sourced=sourced,
     )
 

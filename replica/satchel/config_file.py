@@ -25,7 +25,7 @@ def set_value(home: Path, name: str, text: str) -> Path:
         raise unknown_setting(name, "config set")
     setting = BY_NAME[name]
     value = checked(setting, text, "config set")
-    before = path.read_text("utf-8") if path.exists() else ""
+    before = config.text_of(path)
     config.parse(before, path)
     after = edited(before, setting, _toml(value))
     written = config.parse(after, path).get(name)

@@ -56,8 +56,15 @@ def examine(read_settings: Callable[[], Settings], *, offline: bool = False) -> 
     except SatchelError as error:
         return [*checks, _failed("config", error)]
     checks += [_config(settings), *_replica(settings), _ranking(settings), _embedding(settings)]
-    checks.append(_secrets(settings))
+    checks += [_secrets(settings), _hooks(settings)]
     return [*checks, _network(settings), *([] if offline else _warehouse(settings))]
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """{ok, checks}: what a door without a terminal answers."""
+    checks = examine(lambda: settings)
+    failed = any(check.ok == "fail" for check in checks)
+    return {"ok": not failed, "checks": [check.as_dict() for check in checks]}
 
 
 # ---- this machine -------------------------------------------------------------------------------
@@ -189,6 +196,12 @@ def _secrets(settings: Settings) -> Check:
         return Check(name="secrets", ok="ok", found="none kept")
     found = f"{told['names']} in {told['place']}, opens {told['opens']}"
     return Check(name="secrets", ok="ok", found=found)
+
+
+def _hooks(settings: Settings) -> Check:
+    from satchel.doctor_hooks import hooks
+
+    return hooks(settings.home)
 
 
 # ---- the files of vectors -----------------------------------------------------------------------

@@ -12,6 +12,7 @@ SatchelError                 1
 ├── StoreUnusable            1  the replica's file or folder cannot be used
 ├── StoreBusy                1  another process holds the replica for too long
 ├── StoreNewer              13  a newer satchel wrote this replica
+├── TimedOut                 1  a call took longer than it may, and was stopped
 ├── EngineUnavailable        1  an optional engine was asked for and is not there
 └── OutputFailed             1  the answer could not be written to stdout
 """
@@ -111,6 +112,12 @@ class StoreNewer(SatchelError):
 
     code = "store_newer"
     exit_code = 13
+
+
+class TimedOut(SatchelError):
+    """A call took longer than it may, and was stopped."""
+
+    code = "timed_out"
 
 
 class EngineUnavailable(SatchelError):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from satchel import config
 from satchel.errors import ConfigInvalid
+from satchel.plain_file import read_bytes
 from satchel.settings import BY_NAME
 
 
@@ -49,6 +50,6 @@ def _may_be_fips(home: str | None, environ: Mapping[str, str]) -> bool:
         return True
     try:
         folder, _ = config.home_of(home, environ)
-        return b"fips_mode" in (folder / config.CONFIG_FILE).read_bytes()
+        return b"fips_mode" in read_bytes(folder / config.CONFIG_FILE)
     except (OSError, ConfigInvalid):
         return False

@@ -32,7 +32,8 @@ class Replica:
     settings: Settings
     caller: Caller
     given_embedder: Embedder | None = None
-    _chosen: tuple[Embedder | None, str] | None = field(default=None, repr=False)
+    _chosen: list[tuple[Embedder | None, str]] = field(default_factory=list, repr=False)
+    """The engine once it was looked for, shared by all that this replica is opened as."""
 
     def now_ms(self) -> int:
         """UTC milliseconds of the store's clock."""
@@ -78,9 +79,9 @@ class Replica:
         """
         if self.settings.embedding == "off":
             return "off"
-        if self.given_embedder or (self._chosen and self._chosen[0]):
+        if self.given_embedder or (self._chosen and self._chosen[0][0]):
             return "warm"
-        if self._chosen is None and self._engine_quick:
+        if not self._chosen and self._engine_quick:
             return "warm"
         return "cold" if self._engine_here else "absent"
 
@@ -121,11 +122,27 @@ class Replica:
     def _embedding(self) -> tuple[Embedder | None, str]:
         if self.given_embedder and self.settings.embedding != "off":
             return self.given_embedder, ""
-        if self._chosen is None:
+        if not self._chosen:
             from satchel.embedding import choose
 
-            self._chosen = choose(self.settings)
-        return self._chosen
+            self._chosen.append(choose(self.settings))
+        return self._chosen[0]
+
+    def seen_as(self, settings: Settings) -> Replica:
+        """The same store, engines and side database for another caller; close this one, not that.
+
+        Any thread may use either.
+        """
+        shared = ("activity", "auditor", "ranking", "vectors")
+        made = Replica(
+            self.store,
+            settings,
+            caller_of(settings),
+            given_embedder=self.given_embedder,
+            _chosen=self._chosen,
+        )
+        made.__dict__.update({name: getattr(self, name) for name in shared})
+        return made
 
     def close(self) -> None:
         """Close the store and the side database."""

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from satchel.errors import ConfigInvalid, did_you_mean
-from satchel.settings import BY_NAME, DAYS_MAX, Setting, Value
+from satchel.settings import BY_NAME, Setting, Value
 from satchel_crypto import network
 
 SHOWN_CHARS_MAX = 80
@@ -17,8 +17,8 @@ def checked(setting: Setting, value: Any, where: str) -> Value:
     """`value` as the setting's type. Raises ConfigInvalid naming `where`, key and remedy."""
     if setting.kind == "bool":
         return _checked_bool(setting, value, where)
-    if setting.kind == "days":
-        return _checked_days(setting, value, where)
+    if setting.kind in ("days", "whole"):
+        return _checked_whole(setting, value, where)
     if setting.kind == "names":
         return _checked_names(setting, value, where)
     if not isinstance(value, str):
@@ -46,12 +46,13 @@ def _checked_bool(setting: Setting, value: Any, where: str) -> bool:
     raise _bad(setting, where, f"is {shown(value)}, must be true or false")
 
 
-def _checked_days(setting: Setting, value: Any, where: str) -> int:
-    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,5}\s*", value):
+def _checked_whole(setting: Setting, value: Any, where: str) -> int:
+    least, most = setting.range
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}\s*", value):
         value = int(value)
-    if type(value) is not int or not 1 <= value <= DAYS_MAX:
+    if type(value) is not int or not least <= value <= most:
         raise _bad(
-            setting, where, f"is {shown(value)}, must be a whole number from 1 to {DAYS_MAX}"
+            setting, where, f"is {shown(value)}, must be a whole number from {least} to {most}"
         )
     return value
 

@@ -7,8 +7,9 @@ from typing import Literal
 
 from satchel_crypto.network.paths import PATHS
 
-Kind = Literal["text", "path", "reason", "bool", "choice", "names", "days"]
+Kind = Literal["text", "path", "reason", "bool", "choice", "names", "days", "whole"]
 Value = str | bool | int | tuple[str, ...] | None
+DAYS_MAX = 36_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,8 @@ class Setting:
 
     A `names` setting is one of `choices` or a list of names; `secret` values are shown masked. A
     `strict` switch takes no other word than true, false, 1 and 0, and its sources may not disagree.
-    `days` are a whole number from 1 to `DAYS_MAX`; a `reason` is text that says something.
+    `days` are a whole number from 1 to `DAYS_MAX`, a `whole` one lies in `range`; a `reason` is
+    text that says something.
     """
 
     section: str
@@ -25,6 +27,7 @@ class Setting:
     kind: Kind = "text"
     default: Value = None
     choices: tuple[str, ...] = ()
+    range: tuple[int, int] = (1, DAYS_MAX)
     short: tuple[str, ...] = ()
     secret: bool = False
     strict: bool = False
@@ -41,8 +44,6 @@ class Setting:
         long = "SATCHEL_" + self.name.replace(".", "_").upper()
         return (*self.short, long) if long not in self.short else self.short
 
-
-DAYS_MAX = 36_500
 
 NETWORK_PATHS = tuple(PATHS)
 """The network paths that can be opened, as `satchel_crypto.network` names them."""
@@ -107,12 +108,34 @@ SETTINGS: tuple[Setting, ...] = (
         help="What becomes of a secret in a memory: told of, replaced, or the write is refused",
     ),
     Setting(
+        section="memory",
+        key="supersede",
+        kind="choice",
+        default="similar",
+        choices=("similar", "off"),
+        help="similar: a write replaces what it rewords or denies; off: it only tells of it",
+    ),
+    Setting(
         section="chatlog",
         key="secrets",
         kind="choice",
         default="redact",
         choices=("redact", "refuse"),
         help="What becomes of a secret in a chat log: replaced, or the turn is refused",
+    ),
+    Setting(
+        section="session",
+        key="working_days",
+        kind="days",
+        default=7,
+        help="For how many days working memories are shown once their session has ended",
+    ),
+    Setting(
+        section="session",
+        key="abandoned_days",
+        kind="days",
+        default=2,
+        help="After how many days without a write `session sweep` ends an open session",
     ),
     Setting(
         section="store",
@@ -234,6 +257,30 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("open", "none"),
         help="none closes every network path (air gap)",
     ),
+    Setting(
+        section="recall",
+        key="hits",
+        kind="whole",
+        default=5,
+        range=(1, 50),
+        help="How many memories `satchel recall` gives at most",
+    ),
+    Setting(
+        section="recall",
+        key="max_tokens",
+        kind="whole",
+        default=800,
+        range=(50, 2_300),
+        help="How many tokens `satchel recall` puts into a context at most",
+    ),
+    Setting(
+        section="recall",
+        key="timeout_ms",
+        kind="whole",
+        default=1_500,
+        range=(50, 60_000),
+        help="After so many ms a hook of `satchel recall` gives up and lets its host go on",
+    ),
     *(setting for path in NETWORK_PATHS for setting in _network_path(path)),
     Setting(
         section="mcp",
@@ -242,6 +289,54 @@ SETTINGS: tuple[Setting, ...] = (
         default="core",
         choices=("core", "all"),
         help="Tools at the start of an MCP session: core, all, or a list of groups",
+    ),
+    Setting(
+        section="mcp",
+        key="timeout_s",
+        kind="whole",
+        default=60,
+        range=(1, 3600),
+        help="Seconds after which a call over MCP is stopped; satchel_call can ask for others",
+    ),
+    Setting(
+        section="mcp",
+        key="http_host",
+        default="127.0.0.1",
+        help="The address that `satchel mcp --http` listens on",
+    ),
+    Setting(
+        section="mcp",
+        key="http_port",
+        kind="whole",
+        default=8765,
+        range=(0, 65535),
+        help="Its port; 0 = any that is free",
+    ),
+    Setting(
+        section="mcp",
+        key="http_names",
+        kind="names",
+        default=(),
+        help="Other host names by which clients reach it: their Host header is accepted",
+    ),
+    Setting(
+        section="mcp",
+        key="http_origins",
+        kind="names",
+        default=(),
+        help="Web pages that may call it, as https://host:port; none but its own by default",
+    ),
+    Setting(
+        section="mcp",
+        key="http_certificate",
+        kind="path",
+        help="The TLS certificate (PEM, with its chain): needed off loopback",
+    ),
+    Setting(
+        section="mcp",
+        key="http_key",
+        kind="path",
+        help="The private key of that certificate (PEM)",
     ),
 )
 """In the order in which `config show` prints them."""

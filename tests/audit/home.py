@@ -12,7 +12,8 @@ from hand import Hand, Rows
 from satchel.audit import chain, reads
 from satchel.audit.checking import Checked, check
 from satchel.config import Settings
-from satchel.memory import read, search
+from satchel.memory import read
+from satchel.memory.search import search
 from satchel.memory.write import write
 from satchel.replica import DATABASE_FILE, Replica, caller_of, open_store
 from satchel_crypto.audit_record import READS, WRITES, Entry, Record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from home import DAY_MS, HOUR_MS, Home
 
+from satchel.store import migrate
 from satchel_crypto.audit_record import CHAINS, READS, WRITES
 
 
@@ -267,12 +269,10 @@ def test_a_clock_that_goes_back_breaks_nothing(home: Home) -> None:
 
 def test_an_old_file_is_migrated_and_begins_its_chain(home: Home) -> None:
     key = home.write("older than the audit")
-    for statement in (
-        "DROP TABLE audit",
-        "DROP TABLE audit_head",
-        "PRAGMA user_version = 4",
-    ):
-        home.by_hand(WRITES, statement)
+    later = "".join(script for number, script in migrate.scripts() if number > 4)
+    for what, name in re.findall(r"^CREATE (TABLE|INDEX) (\w+)", later, re.MULTILINE):
+        home.by_hand(WRITES, f"DROP {what} {name}")
+    home.by_hand(WRITES, "PRAGMA user_version = 4")
     home.close()
     shutil.rmtree(home.folder / "keys")
     home.open()

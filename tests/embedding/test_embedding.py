@@ -21,7 +21,8 @@ from satchel.embedding.contract import Embedder
 from satchel.embedding.models import PINNED, find_model
 from satchel.embedding.queue import drain
 from satchel.errors import EngineUnavailable
-from satchel.memory import change, search
+from satchel.memory import change
+from satchel.memory.search import search
 from satchel.memory.write import write
 
 HAS_ENGINE = find_spec("sentence_transformers") is not None

@@ -11,7 +11,8 @@ from fix_memory import NOON_MS, StillClock, TrigramEmbedder, opened, seen_as
 from satchel.embedding import turn_vectors
 from satchel.embedding.queue import drain, waiting
 from satchel.embedding.turn_vectors import Turn
-from satchel.memory import change, chatlog, search
+from satchel.memory import change, chatlog
+from satchel.memory.search import search
 from satchel.memory.write import write
 from satchel.replica import Replica
 

@@ -22,6 +22,7 @@ from satchel.tools.tool import Tool
 
 ROW = "01890a5d-ac96-774b-bcce-b302099a8057"
 WORDS = {
+    "chatlog capture": ["--all"],
     "sync conflicts show": ["1"],
     "sync conflicts restore": ["1"],
     "sync explain": [ROW],
@@ -38,6 +39,10 @@ WORDS = {
     "key export": ["FOLDER/me.key"],
     "audit export": ["FOLDER/x.audit"],
     "audit verify-certificate": ["FOLDER/given"],
+    "import": ["jsonl", "FOLDER/given"],
+    "export": ["FOLDER/x.jsonl"],
+    "mcp token create": ["ann"],
+    "mcp token revoke": ["ann", "--yes"],
     "model use": ["off"],
     "completion": ["bash"],
     "config set": ["crypto.fips_mode", "false"],
@@ -51,6 +56,7 @@ WORKS = {
     "config set": "writes config.toml, by which one leaves a mode that cannot be had",
     "crypto fips build": "makes the module that is missing",
     "crypto fips install": "puts it into the home",
+    "setup": "edits the settings of other programs, and opens no replica",
     "schedule status": "asks the system's scheduler",
     "schedule remove": "takes our lines out of the system's scheduler",
 }
@@ -121,9 +127,9 @@ def leaves(command: Any = None, words: tuple[str, ...] = ()) -> Iterator[str]:
 def tools() -> dict[str, Tool]:
     """Each command that is a tool."""
     found = {
-        f"{noun} {verb}": tool
+        f"{noun} {tool.command}": tool
         for noun in catalog.MODULES
-        for verb, tool in catalog.of_noun(noun).items()
+        for tool in catalog.of_noun(noun).values()
     }
     short = {name: catalog.in_module(*where) for name, where in catalog.SHORT.items()}
     return found | short

@@ -105,10 +105,11 @@ def test_a_short_id_is_bound_too() -> None:
 
 
 def test_the_mcp_snippets_start_a_server_with_the_tools_that_are_named(folder: Path) -> None:
-    page = (ROOT / "README.md").read_text("utf-8")
-    (claude,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (codex,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    named = re.findall(r"`(\w+_\w+)`", page.split("Six tools")[1].split("by name")[0])
+    hosts, readme = ((ROOT / page).read_text("utf-8") for page in ("docs/HOSTS.md", "README.md"))
+    (claude,) = re.findall(r"^```json\n(.*?)^```$", hosts, re.MULTILINE | re.DOTALL)
+    (codex,) = re.findall(r"^```toml\n(\[mcp_.*?)^```$", hosts, re.MULTILINE | re.DOTALL)
+    start = re.split(r"by\s+name", readme.split("Six tools")[1])[0]
+    named = re.findall(r"`(\w+_\w+)`", start)
     server = json.loads(claude)["mcpServers"]["satchel"]
     other = tomllib.loads(codex)["mcp_servers"]["satchel"]
     assert (other["command"], other["args"][:2]) == (server["command"], server["args"][:2])

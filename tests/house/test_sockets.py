@@ -28,6 +28,8 @@ NETWORKED: dict[str, tuple[str, ...]] = {
     "_socket": ("crypto/satchel_crypto/network/target.py",),
     "anyio": ("replica/satchel/mcp_server/",),  # its loop, its threads, stdin and stdout
     "mcp": ("replica/satchel/mcp_server/",),
+    "starlette": ("replica/satchel/mcp_server/http/",),
+    "uvicorn": ("replica/satchel/mcp_server/http/",),
     "psycopg": ("warehouse/satchel_warehouse/",),
     "psycopg_pool": (),
     "sqlalchemy": ("warehouse/satchel_warehouse/",),
@@ -38,7 +40,7 @@ NETWORKED: dict[str, tuple[str, ...]] = {
             *("http.client", "http.server", "httpcore", "httpx", "huggingface_hub", "imaplib"),
             *("jeepney", "logging.handlers", "multiprocessing", "nntplib", "paramiko", "poplib"),
             *("pycurl", "requests", "secretstorage", "smtplib", "socket", "socketserver"),
-            *("starlette", "telnetlib", "trio", "twisted", "urllib.request", "urllib3", "uvicorn"),
+            *("telnetlib", "trio", "twisted", "urllib.request", "urllib3"),
             *("webbrowser", "websockets", "wsgiref", "xmlrpc", "zmq"),
         ),
         (),

@@ -11,7 +11,7 @@ from typing import Any
 
 from fix_memory import StillClock, opened
 
-from satchel.memory.filters import Filter
+from satchel.memory.search.filters import Filter
 from satchel.memory.text import content_hash
 from satchel.memory.visibility import Caller
 from satchel.ranking import pure

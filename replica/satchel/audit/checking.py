@@ -82,6 +82,13 @@ def check(store: Store, settings: Settings) -> list[Checked]:
     return sorted(found, key=lambda one: one.current)
 
 
+def told(store: Store, settings: Settings) -> dict[str, Any]:
+    """{ok, chains, changed_rows}: what the doors answer."""
+    found, rows = check(store, settings), unfit(store)
+    whole = not rows and all(one.verdict.ok for one in found)
+    return {"ok": whole, "chains": [one.as_dict() for one in found], "changed_rows": rows}
+
+
 def unfit(store: Store) -> list[str]:
     """`kind key` of rows whose content is not what was sealed: changed past the triggers, or torn.
 

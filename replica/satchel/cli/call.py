@@ -59,7 +59,7 @@ def _ask(door: Door, tool: Tool) -> bool:
         return False
     import typer
 
-    return typer.confirm(f"{tool.noun} {tool.verb}: go on?", err=True)
+    return typer.confirm(f"{tool.noun} {tool.command}: go on?", err=True)
 
 
 def _read_object(path: str) -> dict[str, Any]:

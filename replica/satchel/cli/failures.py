@@ -8,6 +8,9 @@ from typing import Any
 
 from satchel.errors import did_you_mean, explain, is_typed
 
+_QUOTES = "put a text of several words in quotes"
+_OPTIONS_ONLY = "it takes options only"
+
 
 def report(error: Exception, *, as_json: bool, verbose: bool) -> int:
     """Print `error` and return its exit code."""
@@ -19,12 +22,19 @@ def report(error: Exception, *, as_json: bool, verbose: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
-    shown, exit_code = (_usage(error), 2) if usage else explain(error)
+    shown, exit_code = explained(error)
     if as_json:
         sys.stderr.write(json.dumps({"error": shown}, ensure_ascii=False) + "\n")
     else:
         _print_line(shown)
     return exit_code
+
+
+def explained(error: Exception) -> tuple[dict[str, str], int]:
+    """What there is to tell of an error, whosever it is, and its exit code."""
+    if _is_usage(error) and not is_typed(error):
+        return _usage(error), 2
+    return explain(error)
 
 
 def is_abort(error: BaseException) -> bool:
@@ -44,11 +54,15 @@ def _usage(error: Any) -> dict[str, str]:
     near = did_you_mean(option, known) if option else ""
     context = getattr(error, "ctx", None)
     help_hint = f"see `{context.command_path} --help`" if context else "see `satchel --help`"
+    message = _first_sentence(error.format_message())
+    if message.startswith("Got unexpected extra argument"):
+        words = any(one.param_type_name == "argument" for one in _parameters(error))
+        help_hint = f"{_QUOTES if words else _OPTIONS_ONLY}; {help_hint}"
     return {
         "code": "unknown_argument" if option and parameter is None else "usage",
         "message": "a command is missing"
         if type(error).__name__ == "NoArgsIsHelpError"
-        else _first_sentence(error.format_message()),
+        else message,
         "hint": near or help_hint,
         "field": str(option or getattr(parameter, "name", None) or ""),
     }

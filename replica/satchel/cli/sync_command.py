@@ -68,10 +68,11 @@ def once(
 def status(door: Door) -> None:
     """What waits to be sent, how the last syncs went, and whether this machine gets on."""
     from satchel.replica import open_replica
+    from satchel.syncing import told
     from satchel.syncing.status import status as standing
 
     with open_replica(door.settings) as replica:
-        answer = standing(replica.store)
+        answer = told.standing(replica.caller, standing(replica.store))
     door.answer(answer)
     if answer["stuck"]:
         door.note(answer["stuck"])

@@ -33,7 +33,7 @@ def tool_command(tool: Tool, name: str | None = None) -> Any:
     def body(ctx: typer.Context, door: Door, json_file: str | None, **typed: Any) -> int:
         return run_tool(door, tool, typed, json_file, ctx.command_path)
 
-    return make(name or tool.verb, tool.summary, with_globals([*own, _JSON_FILE], body))
+    return make(name or tool.command, tool.summary, with_globals([*own, _JSON_FILE], body))
 
 
 def _parameter(tool: Tool, one: Parameter) -> inspect.Parameter:

@@ -30,16 +30,20 @@ def root() -> Any:
 def _loaders() -> dict[str, Loader]:
     return {
         **{name: _short(name) for name in catalog.SHORT},
+        "recall": _written("recall_command"),
         "sync": _written("sync_command"),
         "doctor": _written("doctor_command"),
         "demo": _written("demo_command"),
         **{noun: _noun(noun) for noun in catalog.MODULES},
+        "setup": _written("setup_command"),
         "schedule": _written("schedule_command"),
         "warehouse": _written("warehouse_command"),
         "crypto": _written("crypto_command"),
         "secret": _written("secret_command"),
         "key": _written("key_command"),
         "audit": _written("audit_command"),
+        "import": _written("import_command"),
+        "export": _written("export_command"),
         "mcp": _written("mcp_command"),
         "model": _written("model_command"),
         "config": _written("config_command"),
@@ -52,13 +56,21 @@ def _written(module: str) -> Loader:
     return lambda: importlib.import_module(f"satchel.cli.{module}").make()
 
 
+WRITTEN_VERBS: dict[str, dict[str, Loader]] = {
+    "chatlog": {"capture": _written("capture_command")},
+}
+"""Verbs beside the tools of a noun: they read files and stdin, which no tool of MCP may."""
+
+
 def _short(name: str) -> Loader:
     return lambda: tool_command(catalog.in_module(*catalog.SHORT[name]))
 
 
 def _noun(noun: str) -> Loader:
     def verbs() -> dict[str, Loader]:
-        return {verb: partial(tool_command, tool) for verb, tool in catalog.of_noun(noun).items()}
+        found = catalog.of_noun(noun).values()
+        tools = {tool.command: partial(tool_command, tool) for tool in found}
+        return {**tools, **WRITTEN_VERBS.get(noun, {})}
 
     return lambda: group(noun, catalog.NOUN_HELP[noun], verbs)
 

@@ -8,8 +8,9 @@ from rich.table import Table
 from satchel import peers
 from satchel.demo.corpus import DESKTOP_MODULES, LAPTOP_MODULES, Passage, passages
 from satchel.demo.world import MACHINES, World, expect
-from satchel.memory import agents, change, chatlog, edges, read, tasks
-from satchel.memory.search import search
+from satchel.memory import agents, change, chatlog, edges, read
+from satchel.memory.search.search import search
+from satchel.memory.tasks import tasks
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel.syncing import conflicts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from satchel.embedding.chunks import Piece, split
 from satchel.memory.limits import SESSION_GAP_MS
-from satchel.memory.names import GENERIC, said
+from satchel.memory.search.names import GENERIC, said
 from satchel.store.sql import alive
 
 if TYPE_CHECKING:

@@ -23,6 +23,10 @@ def _is_bot(found: re.Match[str]) -> bool:
     return changes(found.group("made")) >= CHANGES_MIN
 
 
+def _is_random(found: re.Match[str]) -> bool:
+    return changes(found.group()) >= CHANGES_MIN
+
+
 SERVICES: tuple[Pattern, ...] = (
     token("GitHub token", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", least=36),
     token("GitHub token", "github_pat_", least=60, of="[A-Za-z0-9_]"),
@@ -114,4 +118,5 @@ SERVICES: tuple[Pattern, ...] = (
     token("Doppler token", "dp.pt.", "dp.st.", "dp.sa.", least=40, of="[A-Za-z0-9.]"),
     token("Tailscale key", "tskey-", least=20, of=_WORD),
     token("Supabase token", "sbp_", least=40, most=40, of="[a-f0-9]"),
+    token("satchel token", "satchel_", least=43, most=43, of=_WORD, holds=_is_random),
 )  # fmt: skip
