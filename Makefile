@@ -39,7 +39,7 @@ JOBS ?= 2
 MUTATIONS ?= 0
 say = @echo "[satchel] $(1)"
 
-.PHONY: help setup demo test test-python test-native test-all check format sim bench quality native wolfcrypt fips fips-module docs lock clean
+.PHONY: help setup demo test test-python test-long test-native test-all check format sim bench quality native wolfcrypt fips fips-module docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -47,11 +47,14 @@ help: ## list the targets
 demo: setup ## two machines and a warehouse, end to end, on real text
 	@$(BIN)/satchel demo
 
-test: setup test-native test-python ## every test of this machine
+test: setup test-native test-python ## the tests of this machine
 
 test-python: setup fips-module
 	$(call say,pytest)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
+
+test-long: setup fips-module ## the tests that `make test` leaves out: more orders, kinds and examples
+	@$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 test-native:
 ifeq ($(CARGO_OK),yes)

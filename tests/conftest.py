@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from fix_hub import HubWorld, embedded_cluster
 from fix_hub_pool import HubPool, hub_pool
+from fix_long import is_long
 from fix_template import MIGRATED_THEMSELVES, Template, copying, template_of
 from hypothesis import settings
 
@@ -21,6 +22,13 @@ SYSTEM_PACKAGE = "needs the system package"
 def pytest_report_header() -> str:
     """Which ranking core these tests run on."""
     return f"satchel: ranking {engine_name(choose('auto'))}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes long: `make test` leaves it to `make test-long`."""
+    for item in items:
+        if is_long(item):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(wrapper=True)
