@@ -13,6 +13,7 @@ from fix_template import MIGRATED_THEMSELVES, Template, copying, template_of
 from hypothesis import settings
 
 from satchel.ranking import choose, engine_name
+from satchel_crypto.network import enforced
 
 settings.register_profile("long", max_examples=5_000)  # pytest --hypothesis-profile=long
 SYSTEM_PACKAGE = "needs the system package"
@@ -38,6 +39,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if report.skipped and os.environ.get("SATCHEL_CI") and SYSTEM_PACKAGE in str(report.longrepr):
         report.outcome = "failed"
     return report
+
+
+@pytest.fixture(autouse=True)
+def _no_hook_on_sockets() -> Iterator[None]:
+    """A test that puts the audit hook on, which nobody can take off, belongs in its own process."""
+    before = enforced()
+    yield
+    assert enforced() == before, "this test put the audit hook on in the process of all tests"
 
 
 @pytest.fixture(scope="session")

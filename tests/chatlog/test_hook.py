@@ -38,6 +38,8 @@ def shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Shell:
     """`satchel chatlog capture …` in this process, in a home and a user's folder of its own."""
+    # The hook on sockets can't be taken off: it would stay for all that this process tests next.
+    monkeypatch.setattr(main, "enforce", lambda: None)
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SATCHEL_EMBEDDING", "off")
     monkeypatch.setenv("SATCHEL_STORE_DURABILITY", "process")

@@ -18,7 +18,7 @@ patience.HEAD_S, patience.BODY_S = {HEAD_S}, {BODY_S}
 from satchel.cli.main import run
 run(sys.argv[1:])
 """
-SLACK_S = 5.0
+SLACK_S = 30.0
 """A loaded machine is late."""
 
 

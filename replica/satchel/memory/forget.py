@@ -19,6 +19,7 @@ from satchel.memory.moments import iso
 from satchel.memory.search.quoting import quoting
 from satchel.protection import key_store
 from satchel.store import attempts, scrubbing, wiping
+from satchel.store.sql import alive
 from satchel_sync.subjects import mark
 from satchel_sync.tables import Memory
 
@@ -144,13 +145,14 @@ def _printable(name: str) -> str:
 def _to_forget(db: Connection, replica: Replica, given: str) -> str:
     """The full key of a memory that the caller may change, living or deleted.
 
-    For the operator also of one that is forgotten already: what was left undone then is done now.
+    For the operator also of one that is forgotten already, and of one that another machine deleted
+    and whose history never came here: what is left of it elsewhere goes too.
     """
     try:
         return str(find_to_change(db, replica.caller, Memory, given).id)
     except NotFound:
         if replica.caller.sees_all:
-            forgotten = matches(db, "memory", given, scrubbing.FORGOTTEN, {})
-            if len(forgotten) == 1:
-                return forgotten[0]
+            dead = matches(db, "memory", given, f"NOT {alive('t')}", {})
+            if len(dead) == 1:
+                return dead[0]
         return find_deleted(db, replica.caller, "memory", given, "write")[0]
