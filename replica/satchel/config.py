@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from satchel.errors import ConfigInvalid, did_you_mean
 from satchel.plain_file import read_bytes
-from satchel.setting_values import checked, refuse_blank, refuse_nul, unknown_setting
+from satchel.setting_values import checked, refuse_blank, refuse_nul, refuse_store, unknown_setting
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
 from satchel_crypto.network.paths import PATHS
 
@@ -61,6 +61,12 @@ class Settings:
     ranking: Literal["auto", "pure", "native"] = "auto"
     warehouse_dsn: str | None = field(default=None, repr=False)
     warehouse_admin_dsn: str | None = field(default=None, repr=False)
+    warehouse_report_dsn: str | None = field(default=None, repr=False)
+    warehouse_retain_journal_days: int = 400
+    warehouse_retain_reports_days: int = 400
+    warehouse_retain_audit_days: int = 400
+    warehouse_metrics_certificate: Path | None = None
+    warehouse_metrics_key: Path | None = None
     crypto_provider: Literal["openssl", "nacl", "wolfcrypt"] = "openssl"
     crypto_suite: str = "auto"
     fips_mode: bool = False
@@ -146,6 +152,7 @@ def load(
     flags = flags or {}
     environ = os.environ if environ is None else environ
     home, home_origin = home_of(flags.get("home"), environ)
+    refuse_store(environ)
     file = _read_file(home / CONFIG_FILE)
     sourced = tuple(_source(setting, file, environ, flags) for setting in SETTINGS)
     return _settings(home, home_origin, sourced)
@@ -335,6 +342,12 @@ def _settings(home: Path, home_origin: str, sourced: tuple[Sourced, ...]) -> Set
         ranking=value["ranking.engine"],
         warehouse_dsn=value["warehouse.dsn"] or None,
         warehouse_admin_dsn=value["warehouse.admin_dsn"] or None,
+        warehouse_report_dsn=value["warehouse.report_dsn"] or None,
+        warehouse_retain_journal_days=value["warehouse.retain_journal_days"],
+        warehouse_retain_reports_days=value["warehouse.retain_reports_days"],
+        warehouse_retain_audit_days=value["warehouse.retain_audit_days"],
+        warehouse_metrics_certificate=_path(value["warehouse.metrics_certificate"]),
+        warehouse_metrics_key=_path(value["warehouse.metrics_key"]),
         crypto_provider=value["crypto.provider"],
         crypto_suite=value["crypto.suite"],
         fips_mode=value["crypto.fips_mode"],

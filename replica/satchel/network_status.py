@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _BY_COMMAND = {
     "warehouse.serve": ("`satchel warehouse serve-embedded --port`", Target("127.0.0.1", 5432)),
+    "warehouse.metrics": (
+        "`satchel warehouse metrics --listen`",
+        Target("127.0.0.1", 9477),
+    ),
     "fips.source": ("`satchel crypto fips build`", Target("crates.io", 443, "verify-full")),
 }
 """Paths that a command opens -> which, and where to."""
@@ -41,12 +45,15 @@ class PathStatus:
 def status(settings: Settings) -> list[PathStatus]:
     """Every path, in the order of the table."""
     policy = settings.network_policy()
-    dsns = {
+    named = {
         "sync.postgres": ("warehouse.dsn", settings.warehouse_dsn),
         "warehouse.admin": ("warehouse.admin_dsn", settings.warehouse_admin_dsn),
+        "warehouse.report": ("warehouse.report_dsn", settings.warehouse_report_dsn),
     }
+    if settings.warehouse_admin_dsn and not settings.warehouse_report_dsn:
+        named["warehouse.report"] = named["warehouse.admin"]
     return [
-        _of_dsn(path, *dsns[path.name], policy) if path.name in dsns else _of_other(path, policy)
+        _of_dsn(path, *named[path.name], policy) if path.name in named else _of_other(path, policy)
         for path in PATHS.values()
     ]
 
@@ -54,10 +61,10 @@ def status(settings: Settings) -> list[PathStatus]:
 def _of_dsn(path: NetworkPath, setting: str, dsn: str | None, policy: Policy) -> PathStatus:
     if not dsn:
         return PathStatus(path=path.name, state="closed", why=f"no {setting} is named")
-    from satchel import peers
+    from satchel.warehouse import dsns
 
     try:
-        target = peers.target_of(dsn)
+        target = dsns.target_of(dsn)
     except Exception as error:
         if not is_typed(error):
             raise

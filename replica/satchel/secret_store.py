@@ -21,7 +21,11 @@ UNASKED_S = 5.0
 """For so long a keyring is waited for where nobody can answer it."""
 _FILES = ("vault.json", "vault.seen", "keyring.json")
 """Without one of these no secret was ever kept here."""
-PASSWORDS = {"dsn": "warehouse.password", "admin_dsn": "warehouse.admin_password"}
+PASSWORDS = {
+    "dsn": "warehouse.password",
+    "admin_dsn": "warehouse.admin_password",
+    "report_dsn": "warehouse.report_password",
+}
 """A DSN's key in [warehouse] -> the secret with its password. The whole DSN may be one as well."""
 
 

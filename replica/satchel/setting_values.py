@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from satchel.errors import ConfigInvalid, did_you_mean
@@ -78,8 +79,26 @@ def _bad(
     return ConfigInvalid(f"{where}: {setting.name} {fault}", hint=hint, field=setting.name)
 
 
+def refuse_store(environ: Mapping[str, str]) -> None:
+    """Refuse SATCHEL_STORE: who sets it believes that his rows go elsewhere."""
+    if environ.get("SATCHEL_STORE", "").strip():
+        raise _no_other_store("SATCHEL_STORE")
+
+
+def _no_other_store(where: str) -> ConfigInvalid:
+    """The error of `store = "postgres"` and its like, and what is to be done instead (ADR 0034)."""
+    return ConfigInvalid(
+        f"{where}: there is no setting 'store': a machine's store is its own SQLite file",
+        hint="to share one warehouse at once, name it (`dsn` in [warehouse]) and let"
+        " `satchel sync --every 2s` run: it sends each write at once (docs/SYNC.md, Live)",
+        field="store",
+    )
+
+
 def unknown_setting(name: str, where: str) -> ConfigInvalid:
     """The error of a name that no setting has, with the nearest one."""
+    if name == "store":
+        return _no_other_store(where)
     known, name = sorted(BY_NAME), name[:SHOWN_CHARS_MAX]
     last = name.rpartition(".")[2]
     alike = [one for one in known if one.rpartition(".")[2] == last]

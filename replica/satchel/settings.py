@@ -182,6 +182,39 @@ SETTINGS: tuple[Setting, ...] = (
         help="The warehouse as its owner, for init, migrate and grant",
     ),
     Setting(
+        section="warehouse",
+        key="report_dsn",
+        secret=True,
+        help="The warehouse as a reporter or auditor reads it; default: as its owner",
+    ),
+    *(
+        Setting(
+            section="warehouse",
+            key=f"retain_{what}_days",
+            kind="whole",
+            default=400,
+            range=(0, DAYS_MAX),
+            help=f"For how many days `satchel warehouse retain` keeps {words}; 0 = for ever",
+        )
+        for what, words in (
+            ("journal", "the conflict journal"),
+            ("reports", "the reports of syncs"),
+            ("audit", "audit records"),
+        )
+    ),
+    Setting(
+        section="warehouse",
+        key="metrics_certificate",
+        kind="path",
+        help="The TLS certificate (PEM, with its chain) of the metrics: needed off loopback",
+    ),
+    Setting(
+        section="warehouse",
+        key="metrics_key",
+        kind="path",
+        help="The private key of that certificate (PEM)",
+    ),
+    Setting(
         section="crypto",
         key="provider",
         kind="choice",

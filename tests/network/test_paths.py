@@ -20,7 +20,9 @@ from satchel_crypto.network import PATHS, NetworkPath, Policy, Rule, Target, che
 NAMES = {
     "sync.postgres": ("out", True, "libpq"),
     "warehouse.admin": ("out", True, "libpq"),
+    "warehouse.report": ("out", True, "libpq"),
     "warehouse.serve": ("serve", True, "program"),
+    "warehouse.metrics": ("serve", False, "ssl"),
     "fips.source": ("out", True, "program"),
     "embed.http": ("out", False, "ssl"),
     "llm.http": ("out", False, "ssl"),
@@ -216,7 +218,7 @@ def test_a_recorded_reason_attests_less(path: NetworkPath) -> None:
 @EACH
 def test_no_host_is_the_local_socket_to_libpq_only(path: NetworkPath) -> None:
     target = Target("", 7)
-    if path.name in ("sync.postgres", "warehouse.admin"):
+    if path.name in ("sync.postgres", "warehouse.admin", "warehouse.report"):
         check(path.name, target, OPEN)
     else:
         assert "no host" in str(refused(path.name, target, OPEN))

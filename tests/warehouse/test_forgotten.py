@@ -71,6 +71,7 @@ def places_of(db: psycopg.Connection[Any], text: str) -> list[str]:
     columns = db.execute(
         "SELECT table_name, column_name, data_type FROM information_schema.columns"
         " WHERE table_schema = 'satchel'"
+        " AND table_name NOT IN (SELECT relname FROM pg_class WHERE relispartition)"
     ).fetchall()
     found = []
     for table, column, kind in columns:
@@ -122,7 +123,7 @@ def test_the_text_is_nowhere_afterwards(hub_world: HubWorld) -> None:
         db.execute(f"VACUUM FULL satchel.{table.name}".encode())
     db.execute("VACUUM FULL satchel.conflict")
     assert files_with(db, SECRET) == []
-    assert "satchel.memory" in files_with(db, KEEP)
+    assert any(name.startswith("satchel.memory") for name in files_with(db, KEEP))
     assert SECRET not in dumped(hub_world)
 
 

@@ -142,6 +142,9 @@ def test_a_warehouse_of_the_first_revision_keeps_what_it_has(cluster: str, world
         ]  # fmt: skip
         found = db.execute("SELECT delivered, predecessors, token_number FROM satchel.replica")
         assert found.fetchall() == [({"memory": 7, "task": 9}, [], 0)]
+        tenants = "SELECT tenant FROM satchel.replica UNION ALL SELECT tenant FROM satchel.attempt"
+        assert db.execute(tenants).fetchall() == [("default",)] * 3
+        assert db.execute("SELECT kind FROM satchel.login").fetchall() == [("replica",)]
         with WarehouseHub(conninfo.make_conninfo(dsn, user=login)) as hub:
             hello = replace(hello_of(1, "next"), cursors={"memory": 7, "task": 9})
             assert hub.hello(hello).standing is Standing.KNOWN

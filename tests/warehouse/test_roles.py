@@ -18,7 +18,7 @@ from satchel_sync.changes import Access
 from satchel_sync.errors import HubRefused
 from satchel_sync.tables import MEMORY, TABLES
 from satchel_sync.version import PROTOCOL, PROTOCOL_MIN
-from satchel_warehouse import admin
+from satchel_warehouse import admin, roles, tenants
 from satchel_warehouse.endpoint import WarehouseHub
 from satchel_warehouse.errors import (
     DsnInvalid,
@@ -28,6 +28,7 @@ from satchel_warehouse.errors import (
     WarehouseRefused,
     WarehouseUnreachable,
 )
+from satchel_warehouse.functions import GROUPS
 
 FORBIDDEN = [
     "SELECT * FROM satchel.memory",
@@ -292,11 +293,12 @@ def test_a_hello_and_a_grant_wait_for_no_push(world: HubWorld) -> None:
 def test_grant_keeps_to_logins_of_its_own(world: HubWorld) -> None:
     for name in ("postgres", "satchel_owner"):
         with pytest.raises(WarehouseRefused):
-            admin.grant_replica(world.dsn, name)
+            roles.grant(world.dsn, name)
     world.login()
+    tenants.add(world.dsn, "other")
     with pytest.raises(WarehouseRefused, match="belongs to the tenant"):
-        admin.grant_replica(world.dsn, world.logins[-1], tenant="elsewhere")
-    again = admin.grant_replica(world.dsn, world.logins[-1], password="hunter2")
+        roles.grant(world.dsn, world.logins[-1], tenant="other")
+    again = roles.grant(world.dsn, world.logins[-1], password="hunter2")
     assert "hunter2" not in repr(again)
     stored = world.psql().execute(
         "SELECT rolpassword FROM pg_authid WHERE rolname = %s", (world.logins[-1],)
@@ -308,7 +310,7 @@ def test_an_administrator_who_is_no_superuser_can_make_a_warehouse(cluster: str)
     name = "satchel_test_" + uuid4().hex[:12]
     with psycopg.connect(cluster, autocommit=True) as db:
         db.execute(f"CREATE ROLE {name} LOGIN CREATEROLE".encode())
-        for role in ("satchel_owner", "satchel_replica"):
+        for role in GROUPS:
             if db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
                 db.execute(f"GRANT {role} TO {name} WITH ADMIN TRUE".encode())
     try:
@@ -318,14 +320,21 @@ def test_an_administrator_who_is_no_superuser_can_make_a_warehouse(cluster: str)
             mine = conninfo.make_conninfo(dsn, user=name)
             admin.init(mine)
             admin.init(mine)
-            login = admin.grant_replica(mine, name + "_replica").login
+            login = roles.grant(mine, name + "_replica").login
+            tenants.add(mine, "acme")
+            for kind, search in (("auditor", False), ("reporter", True), ("reporter", False)):
+                roles.grant(mine, f"{name}_{kind}", kind=kind, tenant="acme", search=search)
+            report = conninfo.make_conninfo(dsn, user=f"{name}_reporter")
+            with psycopg.connect(report) as db:
+                assert db.execute("SELECT count(*) FROM report.totals").fetchone() == (0,)
             hub = WarehouseHub(conninfo.make_conninfo(dsn, user=login))
             with hub:
                 welcome = hub.hello(hello_of(1, "attempt"))
             assert welcome.hub_id.hex() == admin.status(mine).hub_id
             with psycopg.connect(dsn, autocommit=True) as db:
-                db.execute(f"DROP OWNED BY {login} CASCADE".encode())
-                db.execute(f"DROP ROLE {login}".encode())
+                for made in (login, f"{name}_auditor", f"{name}_reporter"):
+                    db.execute(f"DROP OWNED BY {made} CASCADE".encode())
+                    db.execute(f"DROP ROLE {made}".encode())
     finally:
         with psycopg.connect(cluster, autocommit=True) as db:
             db.execute(f"DROP OWNED BY {name} CASCADE".encode())

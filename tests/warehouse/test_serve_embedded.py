@@ -20,7 +20,7 @@ import pytest
 from fix_hub import hello_of, row_of, titled
 
 from satchel_sync.tables import MEMORY
-from satchel_warehouse import admin
+from satchel_warehouse import admin, roles
 from satchel_warehouse.endpoint import WarehouseHub
 from satchel_warehouse.serve_embedded import running
 
@@ -179,7 +179,7 @@ def test_only_its_user_can_enter_the_folder(folder: Path) -> None:
 def test_a_port_listens_on_loopback_with_passwords(folder: Path, unused_port: int) -> None:
     with running(folder, port=unused_port) as (served, _):
         admin.init(served.dsn)
-        grant = admin.grant_replica(served.dsn, "satchel_test_tcp")
+        grant = roles.grant(served.dsn, "satchel_test_tcp")
         dsn = f"postgresql://{grant.login}:{{}}@127.0.0.1:{unused_port}/satchel"
         with WarehouseHub(dsn.format(grant.password)) as hub:
             assert hub.now_ms() > 0

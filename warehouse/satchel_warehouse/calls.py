@@ -14,10 +14,15 @@ WHOLE = ("*",)
 
 def door(name: str, arguments: int, columns: Sequence[str] = WHOLE) -> sql.Composed:
     """`SELECT columns FROM satchel_api.name(%s, …)`."""
+    return door_in(API, name, arguments, columns)
+
+
+def door_in(schema: str, name: str, arguments: int, columns: Sequence[str] = WHOLE) -> sql.Composed:
+    """The same of another schema of doors."""
     names = [sql.SQL("*") if column == "*" else sql.Identifier(column) for column in columns]
     return sql.SQL("SELECT {} FROM {}({})").format(
         sql.SQL(", ").join(names),
-        sql.Identifier(API, name),
+        sql.Identifier(schema, name),
         sql.SQL(", ").join([sql.SQL("%s")] * arguments),
     )
 

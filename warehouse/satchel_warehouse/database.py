@@ -23,8 +23,9 @@ Result = TypeVar("Result")
 
 SYNC_PATH = "sync.postgres"
 ADMIN_PATH = "warehouse.admin"
+REPORT_PATH = "warehouse.report"
 SERVE_PATH = "warehouse.serve"
-NAMED = Policy(rules={SYNC_PATH: Rule(), ADMIN_PATH: Rule(), SERVE_PATH: Rule()})
+NAMED = Policy(rules={path: Rule() for path in (SYNC_PATH, ADMIN_PATH, REPORT_PATH, SERVE_PATH)})
 """The policy of a caller who names a DSN in a program and has no other: local, or verified TLS."""
 
 ANSWER_TIMEOUT_S = 150

@@ -3,6 +3,9 @@
 WarehouseError                1
 ├── DsnInvalid                2  the DSN cannot be read
 ├── LoginInvalid              2  a login's name cannot be one
+├── TenantInvalid             2  a tenant's name cannot be one
+├── TenantUnknown             3  the warehouse has no such tenant
+├── DumpInvalid               2  a file is no dump of a warehouse, or is damaged
 ├── WarehouseUnreachable     10  no connection, or another passing trouble (HubUnreachable)
 ├── WarehouseReadOnly        10  no commit is possible now (HubReadOnly)
 ├── WarehouseNotMigrated     13  `warehouse init` or `migrate` has to run first (VersionsDiffer)
@@ -57,6 +60,27 @@ class LoginInvalid(WarehouseError):
     """A login's name cannot be one."""
 
     code = "login_invalid"
+    exit_code = 2
+
+
+class TenantInvalid(WarehouseError):
+    """A tenant's name cannot be one."""
+
+    code = "tenant_invalid"
+    exit_code = 2
+
+
+class TenantUnknown(WarehouseError):
+    """The warehouse has no such tenant."""
+
+    code = "tenant_unknown"
+    exit_code = 3
+
+
+class DumpInvalid(WarehouseError):
+    """A file is no dump of a warehouse that can be restored."""
+
+    code = "dump_invalid"
     exit_code = 2
 
 
@@ -248,8 +272,8 @@ def translate(error: psycopg.Error) -> WarehouseError:
         return WarehouseRefused(
             f"the warehouse refused: {said}",
             hint=error.diag.message_hint
-            or "a replica's login is made by `satchel warehouse grant`; an administrator needs"
-            " CREATEROLE, and `satchel_owner` and `satchel_replica` WITH ADMIN OPTION",
+            or "logins of replicas, reporters and auditors are made by `satchel warehouse grant`;"
+            " an administrator needs CREATEROLE, and the roles `satchel_*` WITH ADMIN OPTION",
         )
     if state == "SA002":
         return WarehouseVersionsDiffer(said, hint="upgrade the older side")

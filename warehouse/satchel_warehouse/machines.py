@@ -35,11 +35,10 @@ def listed(db: Connection) -> list[Machine]:
         for table in TABLES
     )
     query = (
-        "SELECT encode(r.replica_id, 'hex'), l.tenant, r.login, r.host, r.version, r.first_seen,"
+        "SELECT encode(r.replica_id, 'hex'), r.tenant, r.login, r.host, r.version, r.first_seen,"
         " r.last_seen, r.revoked_at, r.must_reconcile,"
         " ARRAY(SELECT encode(p, 'hex') FROM unnest(r.predecessors) WITH ORDINALITY AS u (p, place)"
         " ORDER BY place), coalesce(p.rows, 0)::bigint FROM satchel.replica r"
-        " JOIN satchel.login l ON l.role_name = r.login"
         f" LEFT JOIN (SELECT pushed_by, sum(rows) AS rows FROM ({pushed}) AS a GROUP BY pushed_by)"
         " AS p ON p.pushed_by = r.replica_id ORDER BY r.first_seen, r.replica_id"
     )

@@ -41,12 +41,25 @@ _ALL = (
         tls="libpq",
     ),
     NetworkPath(
+        name="warehouse.report",
+        purpose="reports, searches and audits of the warehouse",
+        owner="satchel_warehouse",
+        enabled=True,
+        tls="libpq",
+    ),
+    NetworkPath(
         name="warehouse.serve",
         purpose="a Postgres of our own on a TCP port",
         owner="satchel_warehouse",
         direction="serve",
         enabled=True,
         tls="program",
+    ),
+    NetworkPath(
+        name="warehouse.metrics",
+        purpose="the warehouse's numbers for Prometheus",
+        owner="satchel.warehouse",
+        direction="serve",
     ),
     NetworkPath(
         name="fips.source",

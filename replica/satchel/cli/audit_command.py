@@ -84,7 +84,8 @@ def verify(
         Path | None, typer.Argument(metavar="FILE", help="An exported file; default: this machine")
     ] = None,
     warehouse: Annotated[
-        bool, typer.Option("--warehouse", help="The chains of all machines, as its administrator")
+        bool,
+        typer.Option("--warehouse", help="The chains of all machines, as administrator or auditor"),
     ] = False,
 ) -> None:
     """Check every link of both chains and every row, or a file; exit 1 names the first break."""

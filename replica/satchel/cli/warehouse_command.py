@@ -1,13 +1,14 @@
-"""`satchel warehouse`: make, upgrade and look at the Postgres hub."""
+"""`satchel warehouse`: make, upgrade and serve the Postgres hub; its other verbs by their files."""
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from satchel.cli.command import command, group
+from satchel.cli.command import Loader, command, group
 from satchel.cli.door import Door
 
 
@@ -19,12 +20,32 @@ def make() -> Any:
         lambda: {
             "init": lambda: command("init", init),
             "migrate": lambda: command("migrate", migrate),
-            "status": lambda: command("status", status),
-            "serve-embedded": lambda: command("serve-embedded", serve_embedded),
-            "grant": lambda: command("grant", grant),
+            "grant": _in("warehouse_roles", "grant"),
+            "tenant": _tenant,
             "replica": _replica,
+            "status": _in("warehouse_status", "status"),
+            "doctor": _in("warehouse_operations", "doctor"),
+            "refresh": _in("warehouse_refresh", "refresh"),
+            "retain": _in("warehouse_operations", "retain"),
+            "backup-check": _in("warehouse_operations", "backup_check", "backup-check"),
+            "mark-restored": _in("warehouse_operations", "mark_restored", "mark-restored"),
+            "metrics": _in("warehouse_operations", "metrics"),
+            "search": _in("warehouse_search", "search"),
+            "index": _in("warehouse_search", "index"),
+            "seed": _in("warehouse_seed", "seed"),
+            "serve-embedded": lambda: command("serve-embedded", serve_embedded),
         },
     )
+
+
+def _in(module: str, function: str, name: str = "") -> Loader:
+    """A verb that another file has; `name` where it is not the function's."""
+
+    def load() -> Any:
+        found = getattr(importlib.import_module(f"satchel.cli.{module}"), function)
+        return command(name or function, found)
+
+    return load
 
 
 def _replica() -> Any:
@@ -32,62 +53,47 @@ def _replica() -> Any:
         "replica",
         "The machines that the warehouse knows",
         lambda: {
-            "list": lambda: command("list", list_),
-            "revoke": lambda: command("revoke", revoke),
+            "list": _in("warehouse_roles", "list_", "list"),
+            "revoke": _in("warehouse_roles", "revoke"),
         },
     )
 
 
-def list_(door: Door) -> None:
-    """Every machine: its id, login, host and version, when it came, what it pushed."""
-    from satchel import peers
+def _tenant() -> Any:
+    return group(
+        "tenant",
+        "The organisations that share the warehouse",
+        lambda: {
+            "add": _in("warehouse_roles", "add_tenant", "add"),
+            "list": _in("warehouse_roles", "list_tenants", "list"),
+        },
+    )
 
-    door.answer(peers.warehouse_replicas(door.settings))
 
-
-def revoke(
+def init(
     door: Door,
-    replica: Annotated[
-        str, typer.Argument(metavar="ID", help="Its id, or 8 or more of its first or last digits")
-    ],
-    undo: Annotated[
-        bool,
+    partitions: Annotated[
+        int,
         typer.Option(
-            "--undo", help="Take it back, and what went with it; their next sync compares all rows"
+            "--partitions",
+            metavar="N",
+            min=0,
+            max=64,
+            help="Hash partitions of the tables that grow, in a new warehouse only",
         ),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking")] = False,
+    ] = 0,
 ) -> None:
-    """Close the warehouse to a machine and the later ids of its file: they may not sync.
+    """Make roles, schemas and functions in an empty database."""
+    from satchel.warehouse import making
 
-    A copy of the file that became a machine of its own is one of these; the answer names them all.
-    """
-    from satchel import peers
-
-    confirm = yes or (not undo and door.asked(f"revoke replica {replica}?"))
-    answer = peers.warehouse_revoke(door.settings, replica, undo=undo, confirm=confirm)
-    door.answer(answer, changed=True)
-
-
-def init(door: Door) -> None:
-    """Make the roles, schemas and functions in an empty database."""
-    from satchel import peers
-
-    door.answer(peers.warehouse_init(door.settings))
+    door.answer(making.init(door.settings, partitions=partitions))
 
 
 def migrate(door: Door) -> None:
-    """Bring the warehouse's schema to this version, under one lock."""
-    from satchel import peers
+    """Bring the schema to this version, under one lock."""
+    from satchel.warehouse import making
 
-    door.answer(peers.warehouse_migrate(door.settings))
-
-
-def status(door: Door) -> None:
-    """The warehouse's version, size and replicas."""
-    from satchel import peers
-
-    door.answer(peers.warehouse_status(door.settings))
+    door.answer(making.migrate(door.settings))
 
 
 def serve_embedded(
@@ -103,26 +109,16 @@ def serve_embedded(
         ),
     ] = None,
 ) -> int:
-    """Run a Postgres of its own in the foreground; prints its DSN once it accepts connections."""
+    """Run a Postgres of its own in the foreground.
+
+    It prints its DSN once it accepts connections.
+    """
     import sys
 
-    from satchel import peers
+    from satchel.warehouse import making
 
     def ready(where: dict[str, Any]) -> None:
         door.answer(where)
         sys.stdout.flush()
 
-    return peers.warehouse_serve_embedded(door.settings, folder, on_ready=ready, port=port)
-
-
-def grant(
-    door: Door,
-    replica: Annotated[str, typer.Option("--replica", metavar="NAME", help="The login's name")],
-    password_file: Annotated[
-        Path | None, typer.Option("--password-file", help="Its password; default: a random one")
-    ] = None,
-) -> None:
-    """Make a login through which a replica may sync."""
-    from satchel import peers
-
-    door.answer(peers.warehouse_grant(door.settings, replica, password_file=password_file))
+    return making.serve_embedded(door.settings, folder, on_ready=ready, port=port)

@@ -102,7 +102,7 @@ def _first_fork(db: Connection, name: ChainName, own: Own, last: int) -> int:
 
 def refused(db: Connection, chain: Chain) -> None:
     """What came and was not taken, until the owner's retention removes it."""
-    columns = "what, seq, held_seq, login, at"
-    for what, seq, held, login, at in tables.of_chain(db, chain.name, "audit_trouble", columns):
+    columns = "what, seq, held_seq, login, at_ms"
+    for what, seq, held, login, at in tables.of_chain(db, chain.name, "troubles", columns):
         told = f"{why(what, seq, held)} (from the login {login}, at {at} ms UTC)"
         chain.find(seq, "refused", told)

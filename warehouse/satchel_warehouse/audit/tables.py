@@ -1,4 +1,4 @@
-"""The SQL of an auditor's look: rows of the audit tables, a chain or a machine at a time."""
+"""The SQL of an auditor's look: rows of the views of `audit`, a chain or a machine at a time."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from satchel_warehouse.database import Connection
 RECORDS_AT_ONCE = 2_000
 
 _NAMES = """
-SELECT l.tenant, encode(r.replica_id, 'hex'), c.chain, r.host
-FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login,
-    unnest('{writes, reads}'::text[]) AS c (chain)
-WHERE encode(r.replica_id, 'hex') || c.chain = ANY (%s) OR EXISTS (
-    SELECT replica_id, chain FROM satchel.audit a
-        WHERE (a.tenant, a.replica_id, a.chain) = (l.tenant, r.replica_id, c.chain)
-    UNION ALL SELECT replica_id, chain FROM satchel.audit_head a
-        WHERE (a.tenant, a.replica_id, a.chain) = (l.tenant, r.replica_id, c.chain)
-    UNION ALL SELECT replica_id, chain FROM satchel.audit_cut a
-        WHERE (a.tenant, a.replica_id, a.chain) = (l.tenant, r.replica_id, c.chain)
-    UNION ALL SELECT replica_id, chain FROM satchel.audit_trouble a
-        WHERE (a.tenant, a.replica_id, a.chain) = (l.tenant, r.replica_id, c.chain))
+SELECT r.tenant, r.machine, c.chain, r.host
+FROM audit.machines r, unnest('{writes, reads}'::text[]) AS c (chain)
+WHERE r.machine || c.chain = ANY (%s) OR EXISTS (
+    SELECT replica_id, chain FROM audit.records a
+        WHERE (a.tenant, a.replica_id, a.chain) = (r.tenant, r.replica_id, c.chain)
+    UNION ALL SELECT replica_id, chain FROM audit.heads a
+        WHERE (a.tenant, a.replica_id, a.chain) = (r.tenant, r.replica_id, c.chain)
+    UNION ALL SELECT replica_id, chain FROM audit.cuts a
+        WHERE (a.tenant, a.replica_id, a.chain) = (r.tenant, r.replica_id, c.chain)
+    UNION ALL SELECT replica_id, chain FROM audit.troubles a
+        WHERE (a.tenant, a.replica_id, a.chain) = (r.tenant, r.replica_id, c.chain))
 ORDER BY r.first_seen, r.replica_id, c.chain DESC
 """
 _RECORDS = """
-SELECT seq, at, body, link, mac FROM satchel.audit
+SELECT seq, at_ms, body, link, mac FROM audit.records
 WHERE (tenant, replica_id, chain) = (%s, %s, %s) ORDER BY seq
 """
 _GAPS = """
 SELECT before + 1, seq - 1 FROM (
-    SELECT seq, coalesce(lag(seq) OVER (ORDER BY seq), 0) AS before FROM satchel.audit
+    SELECT seq, coalesce(lag(seq) OVER (ORDER BY seq), 0) AS before FROM audit.records
     WHERE (tenant, replica_id, chain) = (%s, %s, %s)
 ) AS numbered WHERE seq > before + 1 ORDER BY seq
 """
@@ -59,35 +58,35 @@ def gaps(db: Connection, name: ChainName) -> list[tuple[int, int]]:
 
 def cuts(db: Connection, name: ChainName, *, expired: bool) -> dict[int, bytes]:
     """The last number that is gone -> its link: by retention here, or pruned before it came."""
-    rows = of_chain(db, name, "audit_cut", "seq, link, why")
+    rows = of_chain(db, name, "cuts", "seq, link, why")
     return {seq: bytes(link) for seq, link, why in rows if (why == "expired") is expired}
 
 
 def last(db: Connection, name: ChainName) -> int:
     """The number of the last record; 0 where there is none."""
-    query = "SELECT max(seq) FROM satchel.audit WHERE (tenant, replica_id, chain) = (%s, %s, %s)"
+    query = "SELECT max(seq) FROM audit.records WHERE (tenant, replica_id, chain) = (%s, %s, %s)"
     row = db.execute(query.encode(), _key(name)).fetchone()
     return int(row[0]) if row and row[0] else 0
 
 
 def link_at(db: Connection, name: ChainName, seq: int) -> bytes | None:
     """The link of a record."""
-    query = "SELECT link FROM satchel.audit WHERE (tenant, replica_id, chain, seq) = (%s,%s,%s,%s)"
+    query = "SELECT link FROM audit.records WHERE (tenant, replica_id, chain, seq) = (%s,%s,%s,%s)"
     row = db.execute(query.encode(), (*_key(name), seq)).fetchone()
     return bytes(row[0]) if row else None
 
 
 def first_body(db: Connection, name: ChainName) -> str:
     """What the first record of all says; "" where it is not there."""
-    query = "SELECT body FROM satchel.audit WHERE (tenant, replica_id, chain, seq) = (%s,%s,%s,1)"
+    query = "SELECT body FROM audit.records WHERE (tenant, replica_id, chain, seq) = (%s,%s,%s,1)"
     row = db.execute(query.encode(), _key(name)).fetchone()
     return str(row[0]) if row else ""
 
 
-def of_chain(db: Connection, name: ChainName, table: str, columns: str) -> list[Any]:
-    """Rows of a table about a chain, in the order of their numbers."""
+def of_chain(db: Connection, name: ChainName, view: str, columns: str) -> list[Any]:
+    """Rows of a view about a chain, in the order of their numbers."""
     query = (
-        f"SELECT {columns} FROM satchel.{table}"
+        f"SELECT {columns} FROM audit.{view}"
         " WHERE (tenant, replica_id, chain) = (%s, %s, %s) ORDER BY seq"
     )
     return db.execute(query.encode(), _key(name)).fetchall()
@@ -95,9 +94,7 @@ def of_chain(db: Connection, name: ChainName, table: str, columns: str) -> list[
 
 def pinned(db: Connection, name: ChainName) -> set[tuple[str, str]]:
     """(algorithm, public key as base64) that this machine may sign with."""
-    query = (
-        "SELECT algorithm, public_key FROM satchel.audit_key WHERE (tenant, replica_id) = (%s, %s)"
-    )
+    query = "SELECT algorithm, public_key FROM audit.keys WHERE (tenant, replica_id) = (%s, %s)"
     return {(str(a), str(key)) for a, key in db.execute(query.encode(), _key(name)[:2])}
 
 

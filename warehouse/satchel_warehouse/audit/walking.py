@@ -20,7 +20,7 @@ AGAIN = "the machine began its chain anew here: its head, or its audit key, was 
 def signed_heads(db: Connection, provider: Provider, chain: Chain) -> list[Head]:
     """The heads whose signatures stand, by a pinned key, in their order."""
     name, pinned, good = chain.name, tables.pinned(db, chain.name), list[Head]()
-    rows = tables.of_chain(db, name, "audit_head", "seq, link, at, signature")
+    rows = tables.of_chain(db, name, "heads", "seq, link, at_ms, signature")
     for seq, link, at, signature in rows:
         head = Head(chain=name.chain, replica_id=name.replica_id, seq=seq, link=bytes(link), at=at)
         signed = audit_heads.check(provider, head, signature)

@@ -6,9 +6,10 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT sha256('\x@audit_domain@'::bytea || before || convert_to(body, 'UTF8'))
 $$;
 
--- What a body says; NULL for what is no JSON object that this server reads.
+-- What a body says; NULL for what is no JSON object that this server reads. As its definer: a view
+-- asks it with an auditor's rights.
 CREATE OR REPLACE FUNCTION satchel.audit_said(_body text) RETURNS json
-LANGUAGE plpgsql IMMUTABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
 DECLARE
     said json;
 BEGIN

@@ -29,9 +29,8 @@ BEGIN
         END IF;
         RETURN found[1];
     END IF;
-    found := ARRAY(SELECT DISTINCT l.tenant
-        FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
-        WHERE r.replica_id = ANY (_predecessors));
+    found := ARRAY(SELECT DISTINCT tenant FROM satchel.replica
+        WHERE replica_id = ANY (_predecessors));
     IF found = '{}' THEN
         found := ARRAY(SELECT name FROM satchel.tenant);
     END IF;
@@ -65,9 +64,10 @@ CREATE OR REPLACE FUNCTION satchel.begin_visit(
     _attempt text, _replica bytea, _relaying boolean, _levels boolean
 ) RETURNS void LANGUAGE sql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
     INSERT INTO satchel.attempt
-        (attempt, replica_id, started_at, relaying, levels, columns, carrier)
-    VALUES (_attempt, _replica, satchel.now_ms(), _relaying, _levels, '@columns_mark@',
-        session_user::text)
+        (tenant, attempt, replica_id, started_at, relaying, levels, columns, carrier)
+    SELECT tenant, _attempt, _replica, satchel.now_ms(), _relaying, _levels, '@columns_mark@',
+        session_user::text
+    FROM satchel.replica WHERE replica_id = _replica
 $$;
 
 -- Begins to take a push in: registers the sender and judges its past by what the bundle names.
@@ -107,30 +107,31 @@ BEGIN
     SELECT * INTO r FROM satchel.replica WHERE replica_id = _replica FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         _tenant := satchel.carried_tenant(decode(_head ->> 'hub_id', 'hex'), _predecessors);
-        INSERT INTO satchel.replica (replica_id, login, host, version, first_seen, last_seen,
-            bound, must_reconcile)
-        VALUES (_replica, satchel.carried_login(_tenant), '', '', now, now, false, EXISTS (
-            SELECT FROM satchel.replica f JOIN satchel.login l ON l.role_name = f.login
-            WHERE l.tenant = _tenant AND f.replica_id = ANY (_predecessors) AND f.must_reconcile))
+        INSERT INTO satchel.replica (tenant, replica_id, login, host, version, first_seen,
+            last_seen, bound, must_reconcile)
+        VALUES (_tenant, _replica, satchel.carried_login(_tenant), '', '', now, now, false, EXISTS (
+            SELECT FROM satchel.replica f
+            WHERE f.tenant = _tenant AND f.replica_id = ANY (_predecessors) AND f.must_reconcile))
         ON CONFLICT DO NOTHING;
         SELECT * INTO r FROM satchel.replica WHERE replica_id = _replica FOR NO KEY UPDATE;
         IF satchel.comes_of_revoked(_tenant, _predecessors) THEN
             RAISE EXCEPTION 'this replica is revoked' USING ERRCODE = 'SA001';
         END IF;
     END IF;
-    SELECT tenant INTO _tenant FROM satchel.login WHERE role_name = r.login;
-    IF r.revoked_at IS NOT NULL OR NOT satchel.may_carry(r.login, _tenant) THEN
+    _tenant := r.tenant;
+    IF r.replica_id IS NULL OR r.revoked_at IS NOT NULL OR NOT satchel.may_carry(r.login, _tenant)
+    THEN
         RAISE EXCEPTION 'this replica is revoked or bound to another login' USING ERRCODE = 'SA001';
     END IF;
     -- Two bundles that find one rewind open one epoch.
     SELECT epoch, id INTO known_epoch, known_hub
     FROM satchel.tenant WHERE name = _tenant FOR NO KEY UPDATE;
     PERFORM satchel.check_hub(_head, known_hub);
-    INSERT INTO satchel.bundle_peer (replica_id) VALUES (_replica) ON CONFLICT DO NOTHING;
+    INSERT INTO satchel.bundle_peer (tenant, replica_id) VALUES (_tenant, _replica)
+    ON CONFLICT DO NOTHING;
     SELECT * INTO p FROM satchel.bundle_peer WHERE replica_id = _replica FOR UPDATE;
-    file := ARRAY(SELECT f.replica_id
-        FROM satchel.replica f JOIN satchel.login l ON l.role_name = f.login
-        WHERE l.tenant = _tenant AND f.replica_id = ANY (_replica || _predecessors));
+    file := ARRAY(SELECT replica_id FROM satchel.replica
+        WHERE tenant = _tenant AND replica_id = ANY (_replica || _predecessors));
 
     -- satchel_sync.bundles.peer.weigh
     named := coalesce((SELECT number FROM satchel.token
@@ -177,12 +178,13 @@ DECLARE
     newest bigint := coalesce(
         pg_sequence_last_value(pg_get_serial_sequence('satchel.token', 'number')::regclass), 0);
 BEGIN
-    INSERT INTO satchel.receipt
-    SELECT me.replica_id, _kind, key, version, verdict, now_ms, winner, lineage, reason, detail,
-        newest
+    INSERT INTO satchel.receipt (tenant, replica_id, kind, key, version, verdict, now_ms, winner,
+        lineage, reason, detail, number)
+    SELECT me.tenant, me.replica_id, _kind, key, version, verdict, now_ms, winner, lineage, reason,
+        detail, newest
     FROM jsonb_to_recordset(_receipts) AS r (key text, version text, verdict text, now_ms bigint,
         winner text, lineage text, reason text, detail text)
-    ON CONFLICT (replica_id, kind, key, version) DO UPDATE SET
+    ON CONFLICT (replica_id, kind, key, version, tenant) DO UPDATE SET
         verdict = excluded.verdict, now_ms = excluded.now_ms, winner = excluded.winner,
         lineage = excluded.lineage, reason = excluded.reason, detail = excluded.detail,
         number = excluded.number;
@@ -206,12 +208,14 @@ BEGIN
     FROM satchel.replica r WHERE r.replica_id = p.replica_id AND p.replica_id = me.replica_id;
     IF _levels THEN
         UPDATE satchel.replica f SET must_reconcile = false
-        FROM satchel.login l, satchel.replica r
-        WHERE l.role_name = f.login AND l.tenant = me.tenant AND r.replica_id = me.replica_id
+        FROM satchel.replica r
+        WHERE f.tenant = me.tenant AND r.replica_id = me.replica_id
             AND f.replica_id = ANY (r.replica_id || r.predecessors);
-        -- After a reconcile the chain of the file is the hub's.
-        INSERT INTO satchel.attempt (attempt, replica_id, started_at, epoch, columns)
-        SELECT _link, me.replica_id, satchel.now_ms(), _head ->> 'epoch', '@columns_mark@'
+        -- After a reconcile the chain of the file is the hub's; a link of it that was no sync.
+        INSERT INTO satchel.attempt
+            (tenant, attempt, replica_id, started_at, epoch, columns, levels)
+        SELECT me.tenant, _link, me.replica_id, satchel.now_ms(), _head ->> 'epoch',
+            '@columns_mark@', true
         WHERE _link <> '' ON CONFLICT DO NOTHING;
         IF FOUND THEN
             UPDATE satchel.replica SET last_attempt = _link WHERE replica_id = me.replica_id;
@@ -238,13 +242,14 @@ DECLARE
 BEGIN
     SELECT * INTO h FROM satchel.hub;
     SELECT * INTO r FROM satchel.replica WHERE replica_id = _id FOR NO KEY UPDATE;
-    SELECT tenant INTO _tenant FROM satchel.login WHERE role_name = r.login;
+    _tenant := r.tenant;
     IF r.replica_id IS NULL OR r.revoked_at IS NOT NULL OR NOT satchel.may_carry(r.login, _tenant)
     THEN
         RAISE EXCEPTION 'the warehouse has no replica % for this login, or it is revoked', _replica
             USING ERRCODE = 'SA001';
     END IF;
-    INSERT INTO satchel.bundle_peer (replica_id) VALUES (_id) ON CONFLICT DO NOTHING;
+    INSERT INTO satchel.bundle_peer (tenant, replica_id) VALUES (_tenant, _id)
+    ON CONFLICT DO NOTHING;
     SELECT * INTO p FROM satchel.bundle_peer WHERE replica_id = _id FOR UPDATE;
     reach := satchel.bound(_tenant);
     _token := satchel.give_token(_id, _attempt);
@@ -287,6 +292,5 @@ $$;
 CREATE FUNCTION satchel_api.bundle_replicas() RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = satchel, pg_catalog, pg_temp AS $$
     SELECT encode(r.replica_id, 'hex')
-    FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
-    WHERE satchel.may_carry(r.login, l.tenant) ORDER BY r.replica_id
+    FROM satchel.replica r WHERE satchel.may_carry(r.login, r.tenant) ORDER BY r.replica_id
 $$;

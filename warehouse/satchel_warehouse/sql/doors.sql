@@ -48,19 +48,19 @@ BEGIN
 
     -- One hello of an id at a time: a copy of the file that asks meanwhile waits for this answer.
     INSERT INTO satchel.login VALUES (session_user::text, _tenant, now) ON CONFLICT DO NOTHING;
-    INSERT INTO satchel.replica (replica_id, login, host, version, first_seen, last_seen)
-    VALUES (_replica, session_user::text, '', '', now, now) ON CONFLICT DO NOTHING;
+    INSERT INTO satchel.replica (tenant, replica_id, login, host, version, first_seen, last_seen)
+    VALUES (_tenant, _replica, session_user::text, '', '', now, now) ON CONFLICT DO NOTHING;
     is_new := FOUND;
     SELECT * INTO r FROM satchel.replica WHERE replica_id = _replica FOR NO KEY UPDATE;
     -- Known by a bundle that somebody carried here: the first hello binds it.
-    IF NOT r.bound AND (SELECT tenant FROM satchel.login WHERE role_name = r.login) = _tenant THEN
+    IF NOT r.bound AND r.tenant = _tenant THEN
         UPDATE satchel.replica SET login = session_user::text, bound = true
         WHERE replica_id = _replica RETURNING * INTO r;
     END IF;
-    file := ARRAY(SELECT f.replica_id
-        FROM satchel.replica f JOIN satchel.login l ON l.role_name = f.login
-        WHERE l.tenant = _tenant AND f.replica_id = ANY (_replica || _predecessors));
-    IF r.login <> session_user::text OR r.revoked_at IS NOT NULL
+    file := ARRAY(SELECT replica_id FROM satchel.replica
+        WHERE tenant = _tenant AND replica_id = ANY (_replica || _predecessors));
+    -- Of another tenant's machine there is no row to be seen.
+    IF r.login IS DISTINCT FROM session_user::text OR r.revoked_at IS NOT NULL
         OR (is_new AND satchel.comes_of_revoked(_tenant, _predecessors))
     THEN
         RAISE EXCEPTION 'this replica is revoked or bound to another login' USING ERRCODE = 'SA001';
@@ -98,11 +98,11 @@ BEGIN
         must_reconcile = facts.must_reconcile
     WHERE replica_id = _replica;
     INSERT INTO satchel.attempt AS a
-        (attempt, replica_id, started_at, standing, epoch, relaying, read_only, columns)
-    VALUES (_attempt, _replica, now, _standing, _epoch,
+        (tenant, attempt, replica_id, started_at, standing, epoch, relaying, read_only, columns)
+    VALUES (_tenant, _attempt, _replica, now, _standing, _epoch,
         coalesce(_hello ->> 'reconcile', '') <> '' OR _standing <> 'known',
         coalesce(_schema, 0) < @schema_min@, '@columns_mark@')
-    ON CONFLICT (attempt, replica_id) DO UPDATE SET standing = excluded.standing,
+    ON CONFLICT (attempt, replica_id, tenant) DO UPDATE SET standing = excluded.standing,
         epoch = excluded.epoch, relaying = a.relaying OR excluded.relaying,
         read_only = excluded.read_only, columns = excluded.columns;
     PERFORM satchel.caller(_attempt);

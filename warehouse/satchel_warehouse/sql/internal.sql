@@ -52,11 +52,6 @@ CREATE UNLOGGED TABLE satchel.digest_part (
     totals numeric[] NOT NULL,
     CONSTRAINT digest_part_pkey PRIMARY KEY (tenant, kind, part)
 );
-ALTER TABLE satchel.digest_part ENABLE ROW LEVEL SECURITY;
-ALTER TABLE satchel.digest_part FORCE ROW LEVEL SECURITY;
-CREATE POLICY tenant_only ON satchel.digest_part USING (
-    (SELECT satchel.session_tenant()) IS NULL OR tenant = (SELECT satchel.session_tenant())
-);
 
 -- satchel_sync.merge.decide: held_life is NULL where no row is held.
 CREATE OR REPLACE FUNCTION satchel.verdict(
@@ -193,7 +188,7 @@ DECLARE
     me text := session_user::text;
     found_tenant text;
 BEGIN
-    SELECT tenant INTO found_tenant FROM satchel.login WHERE role_name = me;
+    SELECT tenant INTO found_tenant FROM satchel.login WHERE role_name = me AND kind = 'replica';
     IF FOUND THEN
         RETURN found_tenant;
     END IF;
@@ -215,11 +210,10 @@ DECLARE
     known_columns text;
     is_revoked boolean;
 BEGIN
-    SELECT l.tenant, r.replica_id, a.relaying, a.read_only, a.columns, r.revoked_at IS NOT NULL
+    SELECT r.tenant, r.replica_id, a.relaying, a.read_only, a.columns, r.revoked_at IS NOT NULL
     INTO tenant, replica_id, relaying, read_only, known_columns, is_revoked
     FROM satchel.attempt a
     JOIN satchel.replica r ON r.replica_id = a.replica_id
-    JOIN satchel.login l ON l.role_name = r.login
     WHERE a.attempt = _attempt AND coalesce(a.carrier, r.login) = session_user::text
     ORDER BY r.revoked_at IS NOT NULL, a.started_at DESC LIMIT 1;
     IF NOT FOUND THEN -- or the warehouse was set back while this sync was running
@@ -300,10 +294,9 @@ LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
     SELECT coalesce(array_agg(o), '{}') FROM unnest(_origins) AS o
     -- Sixteen zeros: a row in the lowest version, which nobody wrote (a first use of a space).
     WHERE o NOT IN ((SELECT id FROM satchel.tenant WHERE name = _tenant), '\x@nobody@')
-        AND NOT EXISTS (SELECT FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
-            WHERE l.tenant = _tenant AND r.replica_id = o)
-        AND NOT EXISTS (SELECT FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
-            WHERE l.tenant = _tenant AND r.predecessors @> ARRAY[o])
+        AND NOT EXISTS (SELECT FROM satchel.replica WHERE tenant = _tenant AND replica_id = o)
+        AND NOT EXISTS (
+            SELECT FROM satchel.replica WHERE tenant = _tenant AND predecessors @> ARRAY[o])
 $$;
 
 -- Those of foreign ones that the tenant never took in a reconcile either: a row that it took and
@@ -317,8 +310,9 @@ $$;
 -- A token of one answer, committed with its rows: who names it later has received the answer.
 CREATE OR REPLACE FUNCTION satchel.give_token(_replica bytea, _attempt text) RETURNS text
 LANGUAGE sql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
-    INSERT INTO satchel.token (token, replica_id, attempt, at)
-    VALUES (satchel.random_hex(16), _replica, _attempt, satchel.now_ms()) RETURNING token
+    INSERT INTO satchel.token (tenant, token, replica_id, attempt, at)
+    SELECT tenant, satchel.random_hex(16), replica_id, _attempt, satchel.now_ms()
+    FROM satchel.replica WHERE replica_id = _replica RETURNING token
 $$;
 
 -- The table that rows arrive in must be the one push_begin made, not a look-alike of the caller's.

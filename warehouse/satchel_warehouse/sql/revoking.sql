@@ -5,9 +5,8 @@ CREATE OR REPLACE FUNCTION satchel.with_heirs(_replica bytea) RETURNS SETOF byte
 LANGUAGE sql STABLE SET search_path = satchel, pg_catalog, pg_temp AS $$
     WITH RECURSIVE known AS (
         SELECT r.replica_id, r.predecessors
-        FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
-        WHERE l.tenant = (SELECT tenant FROM satchel.login JOIN satchel.replica s
-            ON s.login = role_name WHERE s.replica_id = _replica)
+        FROM satchel.replica r
+        WHERE r.tenant = (SELECT tenant FROM satchel.replica WHERE replica_id = _replica)
     ), heir (replica_id) AS (
         SELECT _replica
         UNION
@@ -23,15 +22,14 @@ CREATE OR REPLACE FUNCTION satchel.comes_of_revoked(_tenant text, _predecessors 
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET search_path = satchel, pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM FROM satchel.replica r JOIN satchel.login l ON l.role_name = r.login
-    WHERE l.tenant = _tenant AND r.replica_id = ANY (_predecessors)
+    PERFORM FROM satchel.replica r
+    WHERE r.tenant = _tenant AND r.replica_id = ANY (_predecessors)
     ORDER BY r.replica_id FOR SHARE OF r;
     RETURN coalesce((
         SELECT r.revoked_at IS NOT NULL
         FROM unnest(_predecessors) WITH ORDINALITY AS p (id, place)
         JOIN satchel.replica r ON r.replica_id = p.id
-        JOIN satchel.login l ON l.role_name = r.login
-        WHERE l.tenant = _tenant ORDER BY place LIMIT 1), false);
+        WHERE r.tenant = _tenant ORDER BY place LIMIT 1), false);
 END
 $$;
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
+from satchel_warehouse.partitions import declared
+
 revision = "0001"
 down_revision = None
 
@@ -384,7 +386,9 @@ GUARDED = (
 
 def upgrade() -> None:
     """Make the tables."""
-    op.execute(TABLES)
+    config = op.get_context().config
+    clause = config.attributes.get("partition_by") if config else None
+    op.execute(declared(TABLES, clause) if clause else TABLES)
     op.execute(SESSION_TENANT)
     for table in GUARDED:
         op.execute(POLICY.format(table=table))
