@@ -216,6 +216,18 @@ class Loser:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """What is still on a replica at the end of a sync.
+
+    `held_back` is kind -> rows in quarantine, of kinds that have any; `oldest_unsent_s` the age in
+    seconds of the oldest row that waits, by the time inside its stamp; None when none waits.
+    """
+
+    held_back: Mapping[str, int]
+    oldest_unsent_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """Whole rows asked for by key, as many as fit a page; `rest` are the keys to ask for again."""
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from satchel_sync.changes import Left
 from satchel_sync.errors import KindRefused, SyncError
 from satchel_sync.limits import NAMED_MAX
 from satchel_sync.tables import KINDS
@@ -30,7 +31,8 @@ class Tally:
     (`asked`: somebody wanted to know); `due` why the file still has to be reconciled;
     `audit_sent` counts audit records that went, `audit_refused` is chain -> why no more of it goes,
     `audit_left_out` why none at all, `audit_anew` says that a new id lets it go on;
-    `access` what the hub lets this program do; `error` the code and message of what stopped it.
+    `left` is what is still here when it is told; `access` what the hub lets this program do;
+    `error` the code and message of what stopped it.
     """
 
     kinds: dict[str, dict[str, int]] = field(
@@ -50,6 +52,7 @@ class Tally:
     failed: dict[str, str] = field(default_factory=dict)
     cursor: dict[str, int] = field(default_factory=dict)
     held_back: int = 0
+    left: Left | None = None
     begun: int = 0
     later: list[str] = field(default_factory=list)
     asked: bool = False
@@ -126,7 +129,9 @@ class Tally:
             "conflicts": self.conflicts,
             "restamped": self.restamped,
             "quarantined": self.held_back,
+            "held_back": dict(self.left.held_back) if self.left else {},
             "unsent": self.unsent,
+            "oldest_unsent_s": self.left.oldest_unsent_s if self.left else None,
             "bytes_out": self.bytes_out,
             "bytes_in": self.bytes_in,
             "ms": self.ms,

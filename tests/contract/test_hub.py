@@ -43,6 +43,14 @@ def test_an_empty_page_ends_at_the_bound(hub: Hub) -> None:
     assert hub.bound() == {table.name: 0 for table in TABLES}
 
 
+def test_an_attempt_that_is_closed_may_still_ask_for_bounds(hub: Hub) -> None:
+    hub.push(MEMORY, [row("k", "x")])
+    bound = hub.bound()
+    hub.bye({"exit": 0})
+    assert hub.bound() == bound
+    assert bound["memory"] > 0
+
+
 def test_a_replay_changes_nothing(hub: Hub) -> None:
     hub.push(MEMORY, [row("k", "x")])
     bound = hub.bound()

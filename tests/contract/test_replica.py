@@ -6,7 +6,7 @@ from fix_sides import Side
 from fix_sync import NOON_MS, digest_of, memory_row
 
 from satchel_sync import clock as hlc_clock
-from satchel_sync.changes import PushAnswer, Refusal, Row
+from satchel_sync.changes import Left, PushAnswer, Refusal, Row
 from satchel_sync.digest import sums
 from satchel_sync.stamp import CREATED, SCRUBBED, Stamp, extend
 from satchel_sync.tables import MEMORY
@@ -185,7 +185,10 @@ def test_a_row_that_the_hub_cannot_take_is_held_back(side: Side) -> None:
     side.send(accepted=(), refused=(Refusal("k", "invalid", "why"),))
     assert (list(side.replica.held_back(MEMORY)), side.waiting()) == (["k"], [])
     assert (side.settled.quarantined, side.replica.quarantined()) == (1, 1)
+    assert side.replica.left() == Left({"memory": 1}, None)
     side.put("k", "better")
+    side.clock.ms += 1_500
+    assert side.replica.left().oldest_unsent_s == 1.5
     assert side.waiting() == ["k"]
     assert list(side.replica.held_back(MEMORY)) == []
 

@@ -25,6 +25,7 @@ from satchel.store import (
     quarantine,
     sending,
     settling,
+    status,
     succession,
     touched,
     wiping,
@@ -37,6 +38,7 @@ from satchel_sync.changes import (
     Batch,
     Digest,
     Hello,
+    Left,
     Loser,
     PushAnswer,
     Reconciling,
@@ -127,6 +129,11 @@ class SqliteReplica:
         """Remember the hub, the link and what is due. Raises NeedsReconcile for another hub."""
         with self._store.write() as db:
             attempts.meet(db, welcome)
+
+    def link(self) -> str:
+        """The attempt that was last answered, by whatever process."""
+        with self._store.read() as db:
+            return attempts.word(db, "last_attempt")
 
     def succeed(self, why: str) -> None:
         """Take a new id; the one of before is its predecessor."""
@@ -229,6 +236,11 @@ class SqliteReplica:
         """How many rows cannot travel as they are."""
         with self._store.read() as db:
             return quarantine.count(db)
+
+    def left(self) -> Left:
+        """What is held back by kind, and how long the oldest row waits that can travel."""
+        with self._store.read() as db:
+            return status.left(db, self._store.now_ms())
 
     def requeue(self, table: Table, keys: Collection[str]) -> None:
         """Put rows into the outbox again."""

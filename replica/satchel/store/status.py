@@ -9,6 +9,7 @@ import apsw
 from satchel.store import attempts, quarantine
 from satchel.store.rows import FIRST_HLC_MAX
 from satchel_sync import clock
+from satchel_sync.changes import Left
 from satchel_sync.tables import BY_NAME
 
 
@@ -42,6 +43,15 @@ def waiting(db: apsw.Connection) -> Waiting:
         conflicts=int(db.execute("SELECT count(*) FROM conflict").get),
         last_sync_ms=attempts.ended_ms(db),
     )
+
+
+def left(db: apsw.Connection, now_ms: int) -> Left:
+    """What is still here at the end of a sync, for its report."""
+    held = db.execute("SELECT kind, count(*) FROM quarantine GROUP BY kind ORDER BY kind")
+    kinds = [str(kind) for (kind,) in db.execute("SELECT DISTINCT kind FROM outbox")]
+    oldest_ms = _oldest(db, kinds)
+    age = None if oldest_ms is None else max(0, now_ms - oldest_ms) / 1000
+    return Left({str(kind): int(count) for kind, count in held}, age)
 
 
 def _oldest(db: apsw.Connection, kinds: list[str]) -> int | None:

@@ -51,7 +51,7 @@ def stop(replica: Replica, tally: Tally, error: SyncError) -> None:
 
 def final(replica: Replica, tally: Tally) -> dict[str, Any]:
     """The report, with what waits or is due on this machine at the end."""
-    tally.held_back, tally.due = replica.quarantined(), replica.due()
+    tally.held_back, tally.due, tally.left = replica.quarantined(), replica.due(), replica.left()
     if tally.access == Access.OK and not tally.error:
         waiting = replica.unsent(tally.begun).items()
         tally.unsent = {kind: rows for kind, rows in waiting if kind not in tally.failed}
