@@ -35,14 +35,13 @@ from satchel_crypto import random_bytes
 from satchel_sync.bundles.header import MAGIC
 from satchel_sync.bundles.inbound import accept, receive
 from satchel_sync.bundles.manifest import Manifest
-from satchel_sync.bundles.outbound import dispatching, pushing, silent
+from satchel_sync.bundles.outbound import dispatching, pushing
 from satchel_sync.bundles.parcel import Parcel, ParcelKind
 from satchel_sync.bundles.reader import Bundle
 from satchel_sync.bundles.sealer import Sealer
 from satchel_sync.bundles.writer import write
+from satchel_sync.progress import Progress, silent
 from satchel_sync.tally import QUARANTINED_EXIT
-
-Progress = Callable[[str, str, int, int], None]
 
 ID_DIGITS_MIN = 8
 BUNDLE_ID_BYTES = 16

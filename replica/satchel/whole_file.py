@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +18,11 @@ from satchel_crypto.private_file import settle
 def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """A file to write and read, mode 0600, that takes its name when the body has ended.
 
-    Until then it lies beside it under another one. Raises OSError; FileExistsError where `path` is
-    there already and is not to be written over.
+    Until then it lies beside it under another one. A symbolic link to a file is replaced, what it
+    leads to stays. Raises OSError, also for a device, a pipe or a folder, which no file may
+    replace; FileExistsError where `path` is there already and is not to be written over.
     """
+    _require_place(path)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{path} is there already")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -35,3 +39,19 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     finally:
         part.unlink(missing_ok=True)
     settle(path.parent)
+
+
+def _require_place(path: Path) -> None:
+    """Raises OSError where something else than a file stands: all users lose a `/dev/null`."""
+    # What /dev/stdout leads to may be a file, yet the link itself belongs to the system.
+    led = str(path.readlink()) if path.is_symlink() else ""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode) or led.startswith(("/proc/", "/dev/")):
+        raise OSError(
+            errno.EINVAL, "it is a device or a pipe, no file: send stdout there", str(path)
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.whole_file import whole_file
+from satchel.whole_file import _require_place, whole_file
 
 KILLED = """
 import os, signal, sys
@@ -71,3 +71,27 @@ def test_a_name_that_is_taken_is_not_written_over(when: str, tmp_path: Path) -> 
         written(path, b"ours", overwrite=False, meanwhile=b"theirs")
     assert path.read_bytes() == b"theirs"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+def test_only_a_file_is_replaced(tmp_path: Path) -> None:
+    """Never a pipe, a device or a folder, nor a link to one; of a link to a file the link."""
+    pipe, folder, file, link = (tmp_path / name for name in ("pipe", "folder", "file", "link"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    file.write_bytes(b"theirs")
+    (tmp_path / "system").symlink_to("/proc/self/exe")
+    for target in (pipe, folder, Path("/dev/null")):
+        link.symlink_to(target)
+        for path in (target, link, tmp_path / "system"):
+            before = path.lstat()
+            # Of a device itself only the check: did it fail, the machine would lose the device.
+            with pytest.raises(OSError, match=r"no file|directory"):
+                _require_place(path) if path.parent == Path("/dev") else written(
+                    path, b"ours", overwrite=True
+                )
+            assert path.lstat() == before
+        link.unlink()
+    link.symlink_to(file)
+    written(link, b"ours", overwrite=True)
+    assert (link.is_symlink(), link.read_bytes(), file.read_bytes()) == (False, b"ours", b"theirs")

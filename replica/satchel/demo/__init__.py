@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.demo import scenes, stick
+from satchel.demo import reported, scenes, stick
 from satchel.demo.world import World, world
 
 if TYPE_CHECKING:
@@ -27,25 +27,34 @@ SCENES = (
     scenes.forget_nothing,
     stick.carry,
     scenes.report,
+    reported.overview,
 )
 
 
-def run(console: Console, home: Path | None = None, told: Settings | None = None) -> int:
+def run(
+    console: Console,
+    home: Path | None = None,
+    told: Settings | None = None,
+    page: Path | None = None,
+) -> int:
     """Play every scene; 0 when all that was shown was true.
 
-    With `home` the files stay there for a look afterwards; the cryptography is as `told`. Raises
-    DemoFailed for what was untrue.
+    With `home` the files stay there for a look afterwards, and the report is kept in `page`; the
+    cryptography is as `told`. Raises DemoFailed for what was untrue.
     """
     if home is not None:
-        _play(console, home, told)
+        _play(console, home, told, page, stays=True)
         console.print(f"The files are in {home}", markup=False)
         return 0
     with tempfile.TemporaryDirectory(prefix="satchel-demo-") as folder:
-        return _play(console, Path(folder), told)
+        return _play(console, Path(folder), told, page, stays=False)
 
 
-def _play(console: Console, folder: Path, told: Settings | None) -> int:
+def _play(
+    console: Console, folder: Path, told: Settings | None, page: Path | None, *, stays: bool
+) -> int:
     with world(console, folder, told) as stage:
+        stage.page, stage.stays = page, stays
         for scene in SCENES:
             _announce(stage, scene.__doc__ or "")
             scene(stage)

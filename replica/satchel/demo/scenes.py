@@ -5,15 +5,15 @@ from __future__ import annotations
 from rich.progress import track
 from rich.table import Table
 
-from satchel import peers
 from satchel.demo.corpus import DESKTOP_MODULES, LAPTOP_MODULES, Passage, passages
 from satchel.demo.world import MACHINES, World, expect
 from satchel.memory import agents, change, chatlog, edges, read
 from satchel.memory.search.search import search
-from satchel.memory.tasks import tasks
+from satchel.memory.tasks import moves, tasks
 from satchel.memory.write import write
 from satchel.replica import Replica
 from satchel.syncing import conflicts
+from satchel.warehouse import operations
 from satchel_sync.tables import TABLES
 
 SPACE = "library"
@@ -37,6 +37,8 @@ def remember(world: World) -> None:
                 replica, f"{name}-review", f"I start with {module}, task {task['id'][-8:]}.",
                 role="assistant", space=SPACE,
             )  # fmt: skip
+            if module == modules[0]:
+                moves.complete(replica, task["id"])
         world.shared_id = world.shared_id or ids[0]
         world.console.print(f"  {name:<8} {len(ids)} memories, {len(modules)} tasks and chat rows")
         expect(len(ids) > 100, f"{name} found only {len(ids)} texts to remember")
@@ -100,11 +102,11 @@ def forget_nothing(world: World) -> None:
 
 def report(world: World) -> None:
     """What the warehouse holds, by machine"""
-    status = peers.warehouse_status(world.laptop.settings)
+    status = operations.status(world.laptop.settings)
     table = Table("machine", "login", "rows", "last seen", box=None)
     for machine in status["machines"]:
         table.add_row(
-            machine["replica_id"][:8], machine["login"], str(machine["rows"]), machine["last_seen"]
+            machine["replica_id"][-8:], machine["login"], str(machine["rows"]), machine["last_seen"]
         )
     world.console.print(table)
     counts = {kind: sum(rows.values()) for kind, rows in status["rows"].items()}

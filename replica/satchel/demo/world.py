@@ -13,6 +13,7 @@ from satchel.config import Settings
 from satchel.errors import SatchelError
 from satchel.replica import Replica, open_replica
 from satchel.store.endpoint import SqliteReplica
+from satchel.warehouse import making, roles
 from satchel_sync.digest import BUCKETS
 from satchel_sync.stamp import Stamp
 from satchel_sync.tables import TABLES
@@ -41,6 +42,10 @@ class World:
     scene: int = 0
     shared_id: str = ""
     texts: dict[str, str] = field(default_factory=dict)
+    page: Path | None = None
+    """Where the report is kept."""
+    stays: bool = False
+    """Whether all files are there afterwards."""
 
     @property
     def laptop(self) -> Replica:
@@ -96,14 +101,14 @@ def world(console: Console, folder: Path, told: Settings | None = None) -> Itera
                 fips_module=told.fips_folder,
             )
         with console.status("starting a Postgres of our own"):
-            dsn = stack.enter_context(peers.embedded_warehouse(admin, folder / "warehouse"))
+            dsn = stack.enter_context(making.embedded(admin, folder / "warehouse"))
         admin = replace(admin, warehouse_admin_dsn=dsn)
         with console.status("making roles, tables and functions in it"):
-            status = peers.warehouse_init(admin)
+            status = making.init(admin)
         console.print(f"Warehouse: PostgreSQL {status['server']}, revision {status['revision']}")
         machines = {}
         for name in MACHINES:
-            peers.warehouse_grant(admin, f"demo_{name}")
+            roles.grant(admin, f"demo_{name}")
             settings = replace(
                 admin,
                 home=folder / name,

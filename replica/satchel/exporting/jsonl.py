@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from satchel.exporting import visible
@@ -19,8 +19,8 @@ from satchel_sync.tables import BY_NAME, EXTRA, Table
 
 if TYPE_CHECKING:
     from satchel.replica import Replica
+    from satchel_sync.progress import Progress
 
-Progress = Callable[[str, str, int, int], None]
 STEP_ROWS = 1_000
 
 

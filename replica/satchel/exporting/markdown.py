@@ -14,9 +14,9 @@ from satchel_sync.tables import Memory, Relationship
 if TYPE_CHECKING:
     from apsw import Connection
 
-    from satchel.exporting.jsonl import Progress
     from satchel.exporting.report import Report
     from satchel.replica import Replica
+    from satchel_sync.progress import Progress
 
 PAGE_ROWS = 500
 Put = Callable[[str, str], None]

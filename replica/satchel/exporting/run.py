@@ -20,8 +20,8 @@ from satchel_crypto.private_file import settle
 from satchel_sync.tables import KINDS
 
 if TYPE_CHECKING:
-    from satchel.exporting.jsonl import Progress
     from satchel.replica import Replica
+    from satchel_sync.progress import Progress
 
 STDOUT = "-"
 DOCUMENT_SUFFIXES = (".md", ".markdown")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,8 @@ from satchel.store.touched import TOOL
 
 if TYPE_CHECKING:
     from satchel.replica import Replica
+    from satchel_sync.progress import Progress
 
-Progress = Callable[[str, str, int, int], None]
-"""Called with (phase, format, done, of)."""
 NAME = "import"
 EMBED_S_MAX = 10.0
 """So long a command goes on to make vectors: some thousand short texts."""
