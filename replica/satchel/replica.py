@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from satchel.audit.auditor import MachineAuditor
     from satchel.config import Settings
     from satchel.embedding.contract import Embedder
+    from satchel.memory.search.corpus import Corpus
     from satchel.ranking.contract import Ranking
     from satchel.ranking.recipe import Recipe
     from satchel.store.activity import Activity
@@ -57,6 +58,13 @@ class Replica:
         from satchel.ranking.weights import RECIPE
 
         return RECIPE
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """All rows that a search's candidates are of: those of the store."""
+        from satchel.memory.search.corpus import Held
+
+        return Held()
 
     @property
     def embedder(self) -> Embedder | None:

@@ -93,7 +93,7 @@ def drain(
     end_s = math.inf if limit_s is None else time.monotonic() + limit_s
     for queue in queues:
         while time.monotonic() < end_s and (room := _room(limit, done)):
-            batch = _drain_batch(replica, embedder, queue, room)
+            batch = drain_batch(replica, embedder, queue, room)
             if not batch:
                 break
             done += batch
@@ -112,7 +112,7 @@ def waiting(replica: Replica, queues: Sequence[Queue] | None = None) -> int:
         return sum(queue.waiting(db) for queue in queues or (Memories(), Turns()))
 
 
-def _drain_batch(replica: Replica, embedder: Embedder, queue: Queue, room: int) -> int:
+def drain_batch(replica: Replica, embedder: Embedder, queue: Queue, room: int) -> int:
     """Embed and store the next few; how many got their vectors."""
     with replica.store.read() as db:
         batch = queue.next(db, room)

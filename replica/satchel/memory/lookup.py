@@ -195,11 +195,17 @@ def _short(
         )
     if len(digits) > _ID_DIGITS:
         return []
-    start, end = _dashed(digits, 0), _dashed(digits, _ID_DIGITS - len(digits))
+    start, end = dashed_ends(digits)
     # "g" sorts behind every hex digit and dash: a range that the index on ids serves.
     fits = "((t.id >= :start AND t.id < :start || 'g') OR substr(t.id, -length(:end)) = :end)"
     given = {**params, "start": start, "end": end}
     return _keys(db, kind, f"{fits} AND {where}", given, most)
+
+
+def dashed_ends(given: str) -> tuple[str, str]:
+    """How an id with these first or last digits begins, and how it ends."""
+    digits = given.replace("-", "")
+    return _dashed(digits, 0), _dashed(digits, _ID_DIGITS - len(digits))
 
 
 def _dashed(digits: str, offset: int) -> str:

@@ -59,6 +59,7 @@ class Gatherer:
         self,
         replica: Replica,
         question: Question,
+        vocabularies: Mapping[str, Vocabulary],
         terms: Terms,
         meaning: Meaning | None,
         scale: Calibration,
@@ -66,6 +67,7 @@ class Gatherer:
     ) -> None:
         """`meaning` is None in a search by keyword."""
         self._replica, self._question, self._terms = replica, question, terms
+        self._vocabularies = vocabularies
         self._meaning, self._scale = meaning, scale
         self._k = k
 
@@ -98,8 +100,9 @@ class Gatherer:
     def _by_words(self, source: Source) -> _Worded:
         """What keywords, literal text and ids find."""
         frequencies, rows = _literals(source, self._terms.frequencies[source.kind])
-        size = Vocabulary(source.db, source.kind, self._replica.caller).size() if frequencies else 0
-        rows += source.by_keyword(frequencies, size, self._limit(source))
+        size = self._vocabularies[source.kind].size() if frequencies else 0
+        wanted = self._limit(source) * self._replica.corpus.breadth
+        rows += source.by_keyword(frequencies, size, wanted)
         rows += source.by_key(self._ids(source))
         return _Worded(frequencies, size, rows, self._read(source, list(frequencies), rows))
 

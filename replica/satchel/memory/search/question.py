@@ -8,7 +8,6 @@ from satchel.memory.search import names
 from satchel.memory.search.query import Query, Term, parse
 from satchel.memory.search.talk import asks_when
 from satchel.memory.search.tokens import Tokenizer
-from satchel.memory.visibility import Caller
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -46,11 +45,10 @@ class Question(NamedTuple):
         return self._replace(query=self.query._replace(terms=(*terms[:half], *terms[-half:])))
 
 
-def understand(db: Connection, caller: Caller, text: str, asked_at_ms: int) -> Question:
-    """Read a question; "last week" is the week before `asked_at_ms`."""
+def understand(db: Connection, people: tuple[str, ...], text: str, asked_at_ms: int) -> Question:
+    """Read a question that names these people; "last week" is the week before `asked_at_ms`."""
     from satchel.memory.search.dates import mentioned  # most commands ask nothing
 
-    people = names.known(db, caller, text)
     return Question(
         query=parse(text, Tokenizer(db)),
         names=people,

@@ -97,7 +97,7 @@ def search(
         since=since,
         until=until,
     )
-    request = _checked(query, k, kind, wanted, conversation_id, max_tokens, explain)
+    request = checked(query, k, kind, wanted, conversation_id, max_tokens, explain)
     answer = answered(replica, request)
     audit.record(replica, "search", [(hit.kind, hit.id) for hit in answer.hits], recalled=True)
     return replace(answer, took_ms=round((time.perf_counter() - started) * 1000, 2))
@@ -111,13 +111,16 @@ def answered(replica: Replica, request: Request) -> SearchAnswer:
     with replica.store.read() as db:
         wanted = request.wanted.settled(db, caller)
         told += notices.of_filters(db, caller, wanted)
-        question = understand(db, caller, request.query, wanted.moment.asked_at_ms)
+        corpus = replica.corpus
+        people = corpus.people(db, caller, request.query)
+        question = understand(db, people, request.query, wanted.moment.asked_at_ms)
         if request.passes is not None:
             question = question.shortened(UNASKED_TERMS_MAX)
         kinds = [kind for kind in request.kinds if _has_rows(db, kind)]
         with begun(replica, db, embedder if kinds else None, question.meaning) as meaning:
-            terms = weigh(db, caller, kinds, question, corrects=request.passes is None)
-            gatherer = Gatherer(replica, question, terms, meaning, scale, request.k)
+            words = {kind: corpus.vocabulary(db, kind, caller) for kind in kinds}
+            terms = weigh(words, question, corrects=request.passes is None)
+            gatherer = Gatherer(replica, question, words, terms, meaning, scale, request.k)
             pool = gatherer.gather(db, kinds, wanted, request.conversation)
         scored = ranked.rank(engine, recipe, scale, pool)
         if request.passes is not None:
@@ -140,7 +143,7 @@ def answered(replica: Replica, request: Request) -> SearchAnswer:
     )
 
 
-def _checked(
+def checked(
     query: str,
     k: int,
     kind: str,
@@ -149,6 +152,7 @@ def _checked(
     max_tokens: int | None,
     explain: bool,
 ) -> Request:
+    """Arguments of a search as a request. Raises InvalidInput that names the field."""
     asked = text.optional_text(query, "query", QUERY_CHARS_MAX)
     if asked is None:
         raise InvalidInput("`query` is empty", hint="say what to look for", field="query")

@@ -55,7 +55,7 @@ class Source:
         words = [term for term in frequencies if term.kind != "literal"]
         if not words:
             return []
-        picked = _within_measure(words, frequencies, _measure(size))
+        picked = within_measure(words, frequencies, rows_to_rank(size))
         found = self._ranked(_any_of(picked), limit) if picked else self._common(words, limit)
         others = words[max(len(picked), 1) :]
         if others and len(found) < limit:
@@ -122,12 +122,12 @@ class Source:
         return [row for (row,) in self.db.execute(sql, {**self.params, **params})]
 
 
-def _measure(size: int) -> int:
+def rows_to_rank(size: int) -> int:
     """How many rows to rank: in a small store a word in so many of them would find all of it."""
     return max(RANKED_ROWS_MIN, min(RANKED_ROWS_MAX, size // RANKED_SHARE))
 
 
-def _within_measure(
+def within_measure(
     words: Sequence[Term], frequencies: Mapping[Term, int], measure: int
 ) -> list[Term]:
     """The rarest words that together are in at most `measure` rows."""

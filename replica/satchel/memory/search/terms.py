@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from satchel.memory.limits import QUERY_TERMS_MAX, UNKNOWN_WORDS_MAX
 from satchel.memory.search.query import Term
 from satchel.memory.search.question import Question
 from satchel.memory.search.vocabulary import Vocabulary
-from satchel.memory.visibility import Caller
-
-if TYPE_CHECKING:
-    from apsw import Connection
 
 
 class Terms(NamedTuple):
@@ -31,18 +27,12 @@ class Terms(NamedTuple):
 
 
 def weigh(
-    db: Connection,
-    caller: Caller,
-    kinds: Sequence[str],
-    question: Question,
-    *,
-    corrects: bool = True,
+    vocabularies: Mapping[str, Vocabulary], question: Question, *, corrects: bool = True
 ) -> Terms:
     """Look each term up in each kind. A word is unknown when no kind that is searched has it.
 
     Unless it `corrects`, an unknown word stays one: nothing stands in for it.
     """
-    vocabularies = {kind: Vocabulary(db, kind, caller) for kind in kinds}
     found = {
         kind: {term: vocabulary.frequency(term) for term in question.terms(kind)}
         for kind, vocabulary in vocabularies.items()

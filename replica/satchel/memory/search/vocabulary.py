@@ -128,17 +128,21 @@ class Vocabulary:
         was typed counts as well as its own stem, which a typo may have cut off elsewhere.
         """
         stem, typed = term.stem, term.raw.casefold()
-        sql = f"""SELECT term FROM {self._kind}_vocab WHERE term >= ? AND term < ?
-                  AND length(term) BETWEEN ? AND ?"""
-        low = stem[:shared]
         bounds = (len(stem) - LENGTH_APART_MAX, len(typed) + LENGTH_APART_MAX)
         found: dict[tuple[bool, float], list[str]] = {}
-        for (word,) in self._db.execute(sql, (low, low + _LAST, *bounds)):
+        for word in self._words(stem[:shared], *bounds):
             near = one_edit_apart(stem, word) or one_edit_apart(typed[: len(word)], word)
             alike = likeness(stem, word)
             if near or alike >= ALIKE:
                 found.setdefault((not near, -alike), []).append(word)
         return (found[place] for place in sorted(found))
+
+    def _words(self, beginning: str, least: int, most: int) -> list[str]:
+        """Words of the index that begin so and have so many characters."""
+        sql = f"""SELECT term FROM {self._kind}_vocab WHERE term >= ? AND term < ?
+                  AND length(term) BETWEEN ? AND ?"""
+        found = self._db.execute(sql, (beginning, beginning + _LAST, least, most))
+        return [word for (word,) in found]
 
 
 def rarity(rows: int, found: int) -> float:
