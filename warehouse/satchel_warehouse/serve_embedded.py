@@ -50,6 +50,11 @@ def _programs() -> Path:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
+def packaged_server(data_dir: Path) -> Server:
+    """The packaged programs for a data folder that is served already."""
+    return Server(data_dir, _programs(), account_for(data_dir))
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """A running server: its administrator's DSN, the postmaster's process id, its folder."""

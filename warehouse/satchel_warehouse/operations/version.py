@@ -1,0 +1,15 @@
+"""Which revision of a warehouse this program makes and reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+
+def newest() -> str:
+    """The revision that `warehouse migrate` leads to."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations"))
+    return str(ScriptDirectory.from_config(config).get_current_head())
