@@ -19,7 +19,7 @@ from satchel_sync.digest import row_digest
 from satchel_sync.stamp import CREATED, Stamp
 from satchel_sync.tables import TABLES, Table, Value
 from satchel_sync.version import PROTOCOL, SCHEMA
-from satchel_warehouse import admin
+from satchel_warehouse import admin, roles, tenants
 from satchel_warehouse.endpoint import WarehouseHub
 from satchel_warehouse.serve_embedded import running
 
@@ -55,10 +55,10 @@ def fresh_database(cluster_dsn: str, template: str = "template1") -> Iterator[st
 
 
 @contextmanager
-def fresh_hub(cluster_dsn: str) -> Iterator[HubWorld]:
+def fresh_hub(cluster_dsn: str, partitions: int = 0) -> Iterator[HubWorld]:
     """An initialised hub in a new database, with the roles that a test made removed at the end."""
     with fresh_database(cluster_dsn) as dsn:
-        admin.init(dsn)
+        admin.init(dsn, partitions=partitions)
         world = HubWorld(dsn)
         world.know(ORIGIN)
         try:
@@ -101,9 +101,11 @@ class HubWorld:
     backups: list[str] = field(default_factory=list)
 
     def login(self, tenant: str = "default") -> str:
-        """The DSN of a new replica login."""
+        """The DSN of a new replica login; of a made-up tenant when it was seeded before."""
         name = PREFIX + uuid4().hex[:12]
-        admin.grant_replica(self.dsn, name, tenant=tenant)
+        if tenant != "default" and not tenants.is_made_up(tenant):
+            tenants.add(self.dsn, tenant)
+        roles.grant(self.dsn, name, tenant=tenant)
         self.logins.append(name)
         return conninfo.make_conninfo(self.dsn, user=name)
 

@@ -12,7 +12,11 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'satchel' ORDER BY tablename"
+TABLES = """
+SELECT relname FROM pg_class
+WHERE relnamespace = 'satchel'::regnamespace AND relkind = 'r' ORDER BY relname
+"""
+"""The rows of a partitioned table lie in its partitions."""
 SEQUENCES = """
 SELECT format('satchel.%I', sequencename), coalesce(last_value, start_value), last_value IS NOT NULL
 FROM pg_sequences WHERE schemaname = 'satchel'

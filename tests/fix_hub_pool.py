@@ -53,6 +53,7 @@ class HubPool:
     """The databases of one server that nobody uses at the moment."""
 
     cluster_dsn: str
+    partitions: int = 0
     spare: list[Kept] = field(default_factory=list)
     template: HubWorld | None = None
     removal: ExitStack = field(default_factory=ExitStack)
@@ -77,7 +78,7 @@ class HubPool:
 
     def _made(self) -> Kept:
         if self.template is None:
-            self.template = self.removal.enter_context(fresh_hub(self.cluster_dsn))
+            self.template = self.removal.enter_context(fresh_hub(self.cluster_dsn, self.partitions))
             self.template.close()
         removal = ExitStack()
         dsn = removal.enter_context(copied_hub(self.template))
@@ -86,9 +87,9 @@ class HubPool:
 
 
 @contextmanager
-def hub_pool(cluster_dsn: str) -> Iterator[HubPool]:
+def hub_pool(cluster_dsn: str, partitions: int = 0) -> Iterator[HubPool]:
     """A pool on a running server; its databases and roles are removed at the end."""
-    pool = HubPool(cluster_dsn)
+    pool = HubPool(cluster_dsn, partitions)
     try:
         yield pool
     finally:

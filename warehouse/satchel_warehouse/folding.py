@@ -49,8 +49,13 @@ def _select(table: Table) -> sql.Composed:
         sql.SQL(", ").join(map(sql.Identifier, columns)),
         sql.Identifier("satchel", table.name),
         sql.Identifier(EXTRA),
-        sql.Literal(f'"({"|".join(table.names)})" ?:'),
+        sql.Literal(pattern(table)),
     )
+
+
+def pattern(table: Table) -> str:
+    """A regular expression that finds a column of the table in a row's `extra`."""
+    return f'"({"|".join(table.names)})" ?:'
 
 
 def _update(table: Table) -> sql.Composed:
