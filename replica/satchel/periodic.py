@@ -21,6 +21,10 @@ SETTLE_S = 15.0
 """After a sleep the network needs a moment; a sync in it would fail for nothing."""
 LOOK_S = 30.0
 """How often a long pause looks at the wall clock."""
+GLANCE_S = 0.1
+"""How often it is looked whether somebody wrote, so that many writes are one turn."""
+AWAY_S_MAX = 60.0
+"""A warehouse that is away is asked so often at least whether it is back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +84,30 @@ def repeat(once: Callable[[], None], period_s: float, clocks: Clocks) -> None:
         while (left_s := due.left_s(clocks.now())) > 0:
             clocks.sleep(min(left_s, LOOK_S))
             due = due.looked(clocks.now())
+
+
+def follow(
+    turn: Callable[[float], bool], written: Callable[[], bool], period_s: float, clocks: Clocks
+) -> None:
+    """Call `turn` with the steady seconds at once, every `period_s`, and when something is written.
+
+    `turn` tells whether it got on; where it did not, the pauses grow and no write shortens them.
+    Ends when one of the three, or a pause, raises.
+    """
+    failed = 0
+    while True:
+        failed = 0 if turn(clocks.now().steady_s) else failed + 1
+        due = due_after(clocks.now(), away_s(period_s, failed), clocks.chance())
+        while (left_s := due.left_s(clocks.now())) > 0:
+            clocks.sleep(min(left_s, GLANCE_S))
+            if not failed and written():
+                break
+            due = due.looked(clocks.now())
+
+
+def away_s(period_s: float, failed: int) -> float:
+    """The pause after so many turns in a row that failed: doubled each time, up to a bound."""
+    return min(period_s * 2 ** min(failed, 16), max(AWAY_S_MAX, period_s)) if failed else period_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from satchel_sync.changes import (
     Digest,
     Fetched,
     Hello,
+    Left,
     Loser,
     Page,
     PushAnswer,
@@ -75,7 +76,10 @@ class Hub(Protocol):
         ...
 
     def bound(self) -> Mapping[str, int]:
-        """Kind -> the highest change sequence now; whoever sees it can see all below it."""
+        """Kind -> the highest change sequence now; whoever sees it can see all below it.
+
+        An attempt that is closed may ask still: that is how a live sync rests.
+        """
         ...
 
     def digests(self, without: Mapping[str, Collection[str]]) -> Mapping[str, Digest]:
@@ -142,6 +146,10 @@ class Replica(Protocol):
 
         Raises NeedsReconcile when it is not the hub of before.
         """
+        ...
+
+    def link(self) -> str:
+        """The file's link in its chain: the attempt that was last answered, by whatever process."""
         ...
 
     def succeed(self, why: str) -> None:
@@ -231,6 +239,10 @@ class Replica(Protocol):
 
     def quarantined(self) -> int:
         """How many rows cannot travel as they are."""
+        ...
+
+    def left(self) -> Left:
+        """What is still here at the end of a sync: for the report."""
         ...
 
     def requeue(self, table: Table, keys: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,12 +61,38 @@ def traffic(
     progress: Progress = silent,
 ) -> None:
     """Everything between the handshake and the end."""
-    seqs, tally.begun = welcome.seqs, replica.outbox_end()
-    if replica.due() and welcome.access is Access.OK:
-        with timed(tally, clock, "reconcile"):
-            reconcile(replica, hub, tally, progress)
-            seqs = hub.bound()
-    may_push = welcome.access is Access.OK
+    seqs = settled(replica, hub, clock, welcome, tally, progress)
+    move(replica, hub, clock, seqs, tally, progress)
+    compare(replica, hub, clock, tally)
+
+
+def settled(
+    replica: Replica,
+    hub: Hub,
+    clock: Clock,
+    welcome: Welcome,
+    tally: Tally,
+    progress: Progress = silent,
+) -> Mapping[str, int]:
+    """Reconcile if that is due; kind -> the highest change sequence to pull up to."""
+    tally.begun = replica.outbox_end()
+    if not replica.due() or welcome.access is not Access.OK:
+        return welcome.seqs
+    with timed(tally, clock, "reconcile"):
+        reconcile(replica, hub, tally, progress)
+        return hub.bound()
+
+
+def move(
+    replica: Replica,
+    hub: Hub,
+    clock: Clock,
+    seqs: Mapping[str, int],
+    tally: Tally,
+    progress: Progress = silent,
+) -> None:
+    """Push what waits, pull up to these bounds (kind -> change sequence) and to what we pushed."""
+    may_push = tally.access == Access.OK
     for lane in LANES:
         for _ in range(EXCHANGES_MAX):
             if may_push:
@@ -77,7 +103,11 @@ def traffic(
                 pull(replica, hub, lane, seqs, tally, progress)
             if tally.total("pulled") == pulled:
                 break  # nothing came that could have queued a row here
-    if may_push:
+
+
+def compare(replica: Replica, hub: Hub, clock: Clock, tally: Tally) -> None:
+    """Hold both sides against each other, and repair what no cursor could find."""
+    if tally.access == Access.OK:
         with timed(tally, clock, "digest"):
             verify(replica, hub, tally)
 

@@ -27,12 +27,12 @@ PERIOD_S = 3
 LEAST_S = 0.9 * PERIOD_S - 1
 """The period less its jitter, and less what a busy machine may take to read a line."""
 SHORT = """
-from satchel import duration
+from satchel.cli import every
 from satchel.cli.main import run
-duration.seconds.__kwdefaults__["least_s"] = 1
+every.LIVE_BELOW_S = 0
 run()
 """
-"""satchel, but with periods that a test can wait for."""
+"""satchel, but with whole syncs in periods that a test can wait for."""
 PAUSE_S = 120
 Start = Callable[..., Any]
 
@@ -109,11 +109,13 @@ def test_who_stops_reading_ends_it(start: Start, home: Path, hub_world: HubWorld
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
-        (["--every", "9s"], 2, "invalid_input"),
+        (["--every", "0s"], 2, "invalid_input"),
+        (["--every", "500ms"], 2, "invalid_input"),
         (["--every", "soon"], 2, "invalid_input"),
         (["--every", ""], 2, "invalid_input"),
         (["--every", "32d"], 2, "invalid_input"),
         (["--every", "1h", "--adopt"], 2, "invalid_input"),
+        (["--every", "2s", "--adopt"], 2, "invalid_input"),
     ],
 )
 def test_what_cannot_be_asked(
@@ -125,12 +127,15 @@ def test_what_cannot_be_asked(
     assert not (home / "satchel.db").exists(), "nothing was tried"
 
 
-def test_what_no_later_sync_could_mend_ends_it(satchel: Callable[..., Any], home: Path) -> None:
+@pytest.mark.parametrize("every", ["2s", "1h"])
+def test_what_no_later_sync_could_mend_ends_it(
+    satchel: Callable[..., Any], home: Path, every: str
+) -> None:
     configure(home, "not a dsn")
-    ran = satchel("--home", str(home), "sync", "--every", "10s")
+    ran = satchel("--home", str(home), "sync", "--every", every)
     assert (ran.code, ran.error["code"]) == (2, "dsn_invalid")
     (home / "config.toml").unlink()
-    ran = satchel("--home", str(home), "sync", "--every", "10s")
+    ran = satchel("--home", str(home), "sync", "--every", every)
     assert (ran.code, ran.error["code"]) == (2, "config_invalid")
 
 

@@ -10,7 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.periodic import JITTER, LOOK_S, SETTLE_S, Moment, RealClocks, due_after, repeat
+from satchel.periodic import (
+    AWAY_S_MAX,
+    GLANCE_S,
+    JITTER,
+    LOOK_S,
+    SETTLE_S,
+    Moment,
+    RealClocks,
+    away_s,
+    due_after,
+    follow,
+    repeat,
+)
 
 HOUR_S = 3600.0
 
@@ -149,3 +161,50 @@ def test_what_a_sync_raises_ends_it() -> None:
 
     with pytest.raises(Over):
         repeat(once, 10, TurnedClocks(0))
+
+
+# ---- a machine that stays in touch --------------------------------------------------------------
+
+
+def turns(
+    clocks: TurnedClocks, written_s: list[float], away: tuple[float, float] = (0, 0)
+) -> list[float]:
+    """When turns began, with a period of 2 s: somebody writes at some moments, the hub is away."""
+    begun: list[float] = []
+
+    def turn(now_s: float) -> bool:
+        begun.append(now_s)
+        return not away[0] <= now_s < away[1]
+
+    def written() -> bool:
+        due = [at_s for at_s in written_s if at_s <= clocks.steady_s]
+        written_s[:] = written_s[len(due) :]
+        return bool(due)
+
+    with pytest.raises(Over):
+        follow(turn, written, 2, clocks)
+    return begun
+
+
+def test_a_turn_comes_every_period_and_soon_after_a_write() -> None:
+    assert turns(TurnedClocks(6.5), []) == pytest.approx([0, 2, 4, 6])
+    begun = turns(TurnedClocks(5.9), [2.55, 2.56, 2.57])
+    assert begun == pytest.approx([0, 2, 2.6, 4.6], abs=GLANCE_S + 1e-9)
+    assert max(begun[2] - 2.55, 0) <= GLANCE_S + 1e-9
+
+
+def test_a_hub_that_is_away_is_asked_ever_more_seldom_and_no_write_changes_that() -> None:
+    writes = [at_s / 10 for at_s in range(10, 5_000)]
+    begun = turns(TurnedClocks(500), writes, away=(0, 400))
+    gaps = [after - before for before, after in pairwise(begun) if after < 400]
+    assert gaps == pytest.approx([4, 8, 16, 32, 60, 60, 60, 60, 60], abs=GLANCE_S + 1e-6)
+    back = next(at_s for at_s in begun if at_s >= 400)
+    assert back < 400 + AWAY_S_MAX * (1 + JITTER)
+    later = [after - before for before, after in pairwise(begun) if before > back]
+    assert max(later) <= 2 * GLANCE_S, "and then a write is a turn again"
+
+
+@given(st.floats(1, 59), st.integers(0, 10_000))
+def test_pauses_grow_up_to_a_bound(period_s: float, failed: int) -> None:
+    assert period_s <= away_s(period_s, failed) <= max(AWAY_S_MAX, period_s)
+    assert away_s(period_s, failed) <= away_s(period_s, failed + 1)

@@ -19,6 +19,9 @@ from satchel.periodic import RealClocks, repeat
 from satchel_sync.errors import SyncError
 
 WRONG_USAGE = 2
+LIVE_S_MIN = 1
+LIVE_BELOW_S = 60
+"""A whole sync costs the warehouse too much to be made several times a minute."""
 STOPPABLE = frozenset({"push", "pull", "reconcile"})
 """Phases that may end between two chunks: what is left is taken up by the next sync."""
 
@@ -81,16 +84,22 @@ class Stop:
 def sync_every(door: Door, every: str, sync: Sync, *, adopt: bool) -> int:
     """Sync now and then every so often; 0 after SIGTERM. Ctrl-C is the caller's to heed.
 
+    In periods below a minute the machine stays in touch instead (`satchel.cli.live`).
+
     A sync that fails is one line on stderr, and the next comes when it would have come anyway.
     Raises InvalidInput, and what no later sync could mend: a setting or a program that is missing.
     """
-    period_s = duration.seconds(every, field="every")
+    period_s = duration.seconds(every, field="every", least_s=LIVE_S_MIN)
     if adopt:
         raise InvalidInput(
             "--adopt is for one sync: with --every it would take any hub for the right one",
             hint="run `satchel sync --adopt` once, then `satchel sync --every`",
             field="adopt",
         )
+    if period_s < LIVE_BELOW_S:
+        from satchel.cli.live import sync_live
+
+        return sync_live(door, period_s)
     stop = Stop()
     with stop.listening():
         try:
@@ -107,20 +116,20 @@ def _once(door: Door, sync: Sync, stop: Stop) -> None:
     except Stopped:
         raise
     except Exception as error:
-        if not is_typed(error) or _lasting(error):
+        if not is_typed(error) or is_lasting(error):
             raise
-        _tell(door, error)
+        tell(door, error)
     else:
         door.answer(report, changed=True)
     stop.check()
 
 
-def _lasting(error: Exception) -> bool:
+def is_lasting(error: Exception) -> bool:
     """Whether the same process would meet the same error for ever: settings are read once."""
     return getattr(error, "exit_code", 0) == WRONG_USAGE or isinstance(error, EngineUnavailable)
 
 
-def _tell(door: Door, error: Exception) -> None:
+def tell(door: Door, error: Exception) -> None:
     """One line on stderr, also at a terminal, where a table of every hour would scroll away."""
     if door.json:
         failures.report(error, as_json=True, verbose=False)

@@ -46,7 +46,10 @@ def once(
         bool, typer.Option("--adopt", help="Accept that file and hub do not know each other")
     ] = False,
     every: Annotated[
-        str | None, typer.Option("--every", metavar="TIME", help="Again and again: 15m, 1h, 1d")
+        str | None,
+        typer.Option(
+            "--every", metavar="TIME", help="Again and again: 1h; below 1m: stay in touch"
+        ),
     ] = None,
 ) -> int:
     """Reconcile this replica with its warehouse, once or every so often."""

@@ -23,7 +23,9 @@ def sum_up(store: Store, settings: Settings) -> dict[str, Any]:
     return sessions.sweep(Replica(store, settings, caller_of(settings)))
 
 
-def embed(store: Store, settings: Settings, progress: Progress) -> dict[str, Any]:
+def embed(
+    store: Store, settings: Settings, progress: Progress, *, limit_s: float = EMBED_S
+) -> dict[str, Any]:
     """Drain the queues where the engine loads quickly: texts done and left, `error` if it broke."""
     from satchel.embedding import queue
 
@@ -33,7 +35,7 @@ def embed(store: Store, settings: Settings, progress: Progress) -> dict[str, Any
         try:
             drained = queue.drain(
                 replica,
-                limit_s=EMBED_S,
+                limit_s=limit_s,
                 progress=lambda done, left: progress("embedding", "texts", done, done + left),
             )
             told["done"] = drained.done

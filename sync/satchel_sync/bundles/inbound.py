@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,15 +26,9 @@ from satchel_sync.layout import Layout
 from satchel_sync.limits import PULL_ROWS_MAX
 from satchel_sync.merge import newest
 from satchel_sync.phases.push import push_batch
+from satchel_sync.progress import Progress, silent
 from satchel_sync.tables import BY_NAME, Table
 from satchel_sync.tally import Tally
-
-Progress = Callable[[str, str, int, int], None]
-
-
-def silent(phase: str, kind: str, done: int, of: int) -> None:
-    """A `Progress` that shows nothing."""
-
 
 # ---- at the hub ---------------------------------------------------------------------------------
 

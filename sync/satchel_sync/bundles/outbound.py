@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from satchel_sync.bundles.codec import travels
 from satchel_sync.bundles.parcel import Head, Losers, Parcel, ParcelKind, Part, Rows, Versions
 from satchel_sync.bundles.ports import Carrier, Depot
 from satchel_sync.digest import BUCKETS
 from satchel_sync.limits import BUCKETS_AT_ONCE
+from satchel_sync.progress import Progress, silent
 from satchel_sync.tables import BY_NAME, COLUMN_TAGS, TABLES
-
-Progress = Callable[[str, str, int, int], None]
-
-
-def silent(phase: str, kind: str, done: int, of: int) -> None:
-    """A `Progress` that shows nothing."""
 
 
 def export_push(carrier: Carrier, progress: Progress = silent) -> Parcel:

@@ -17,8 +17,8 @@ from satchel_sync.bundles.manifest import Counts, Manifest
 from satchel_sync.bundles.parcel import Parcel, Part
 from satchel_sync.bundles.sealer import Opener
 from satchel_sync.bundles.writer import context, signed
+from satchel_sync.progress import Progress, silent
 
-Progress = Callable[[str, str, int, int], None]
 Digest = Callable[[bytes], bytes]
 
 
@@ -69,7 +69,7 @@ class Bundle:
             counts.add(part)
         if counts.plain() != self.manifest.counts:
             raise BundleInvalid("the bundle does not hold what its manifest counts")
-        return Parcel(self.manifest.head, _Again(lambda: self._parts(opener, _silent)))
+        return Parcel(self.manifest.head, _Again(lambda: self._parts(opener, silent)))
 
     def chunks(self, digest: Digest) -> Iterator[tuple[int, str, bytes]]:
         """(number, place in words, bytes) of every chunk, its hash checked. Needs no key."""
@@ -155,10 +155,6 @@ class _Again:
 
     def __iter__(self) -> Iterator[Part]:
         return self.parts()
-
-
-def _silent(phase: str, kind: str, done: int, of: int) -> None:
-    """A `Progress` that shows nothing."""
 
 
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:

@@ -191,7 +191,6 @@ class MemoryHub:
         """See `Hub.bye`."""
         answer = self.audit(parts)
         self.state.reports.append(report)
-        self.said = None
         return answer
 
     def _refuse(self, hello: Hello) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from satchel_sync import clock as hlc_clock
 from satchel_sync import limits
 from satchel_sync.changes import (
     Applied,
     Batch,
     Digest,
     Hello,
+    Left,
     Loser,
     PushAnswer,
     Reconciling,
@@ -134,6 +136,10 @@ class MemoryReplica(Writing, Auditing):
         self.file.attempt = ""
         self._begin_chains()
 
+    def link(self) -> str:
+        """See `Replica.link`."""
+        return self.file.last_attempt
+
     def due(self) -> str:
         """See `Replica.due`."""
         return self.file.due
@@ -224,6 +230,15 @@ class MemoryReplica(Writing, Auditing):
     def quarantined(self) -> int:
         """See `Replica.quarantined`."""
         return sum(len(kept.quarantine) for kept in self.file.kinds.values())
+
+    def left(self) -> Left:
+        """See `Replica.left`."""
+        kinds = self.file.kinds
+        held = {kind: len(kept.quarantine) for kind, kept in kinds.items() if kept.quarantine}
+        waiting = [kept.rows[key].stamp.hlc for kept in kinds.values() for key in kept.outbox]
+        oldest_ms = min(map(hlc_clock.wall_ms, waiting), default=None)
+        age = None if oldest_ms is None else max(0, self.clock.now_ms() - oldest_ms) / 1000
+        return Left(held, age)
 
     def requeue(self, table: Table, keys: Collection[str]) -> None:
         """See `Replica.requeue`."""
