@@ -45,7 +45,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: setup ## two machines and a warehouse, end to end, on real text
-	@$(BIN)/satchel demo
+	@rm -f demo.html && $(BIN)/satchel demo --html demo.html
 
 test: setup test-native test-python ## the tests of this machine
 
@@ -117,14 +117,16 @@ bench: setup $(STAMPS)/bench ## measure, never judge: into docs/BENCHMARKS.md (B
 quality: setup ## measure how well search finds: into docs/QUALITY.md (QUALITY_ARGS="--sets notes")
 	@$(BIN)/python -m quality --data $(QUALITY_DATA) $(QUALITY_ARGS)
 
-docs: setup ## make docs/TOOLS.md from the tool catalog
+docs: setup ## make what is made of the sources: docs/TOOLS.md, deploy/sql
 	@mkdir -p docs && $(BIN)/python -m satchel.tools.document > docs/TOOLS.md.new && mv docs/TOOLS.md.new docs/TOOLS.md
+	@$(BIN)/python -m satchel_warehouse.deploy deploy/sql
+	@$(BIN)/python -m satchel_warehouse.views.document > docs/REPORT_VIEWS.md.new && mv docs/REPORT_VIEWS.md.new docs/REPORT_VIEWS.md
 
 lock: $(STAMPS)/requirements ## pin and hash requirements/ anew from pyproject.toml
 	$(call say,pinning requirements)
 	@lock() { env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-emit-index-url --no-emit-find-links "$$@"; }; \
-	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra dev -o requirements/dev.txt; \
+	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra report --extra metrics --extra dev -o requirements/dev.txt; \
 	lock pyproject.toml --extra warehouse -c requirements/dev.txt -o requirements/warehouse.txt; \
 	lock pyproject.toml -c requirements/dev.txt -o requirements/base.txt; \
 	lock pyproject.toml --extra bench -c requirements/dev.txt -o requirements/bench.txt; \

@@ -17,8 +17,13 @@ HOURS_S = 2 * 60 * 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--memories N`: how many a first pull brings; a million takes minutes."""
+    """`--memories N`: how many a first pull brings; a million takes minutes.
+
+    `--rows N`: of the seeded warehouse; `--warehouse DSN`: one that was seeded before.
+    """
     parser.addoption("--memories", type=int, default=100_000, help="of bench_first_pull")
+    parser.addoption("--rows", type=int, default=1_000_000, help="of bench_views")
+    parser.addoption("--warehouse", default="", help="of bench_views: an administrator's DSN")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from array import array
@@ -51,9 +52,12 @@ def stocked(home: Path, count: int, *, seed: int = 1) -> Path:
     return home
 
 
-def with_vectors(home: Path, model_id: str, dims: int, *, seed: int = 1) -> None:
+def with_vectors(
+    home: Path, model_id: str, dims: int, *, seed: int = 1, vectors: Iterator[bytes] | None = None
+) -> None:
     """Give each memory that has none a vector of this model: random numbers of length 1."""
     draw = random.Random(seed)
+    drawn = vectors or (_unit(draw.randbytes(dims)) for _ in itertools.count())
     columns = ", ".join(field.name for field in fields(Embedding))
     marks = ", ".join("?" for _ in fields(Embedding))
     with Store.open(home / DATABASE_FILE, durability="process") as store:
@@ -74,7 +78,7 @@ def with_vectors(home: Path, model_id: str, dims: int, *, seed: int = 1) -> None
                         content_hash=str(text_hash),
                         dims=dims,
                         dtype="f32",
-                        vector=_unit(draw.randbytes(dims)),
+                        vector=next(drawn),
                     )
                 )
                 for key, text_hash in bare[start : start + FILL_ROWS]

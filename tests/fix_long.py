@@ -11,6 +11,20 @@ from pathlib import Path
 import pytest
 
 _OTHER_KINDS = r"^(?!.*\[(relationship|task|chatlog|agent|message|session)\])"
+_NONE = r"^$"
+_PARTITIONED = {
+    "warehouse_layout/test_parts_cursor.py": _NONE,
+    "warehouse_layout/test_parts_damage.py": r"^test_whatever_was_written",
+    "warehouse_layout/test_parts_digest_parts.py": r"^test_after_any_story",
+    "warehouse_layout/test_parts_forgotten.py": r"^test_the_text_is_nowhere",
+    "warehouse_layout/test_parts_hub.py": r"(pull|page|manifest|digest|damage|journal)",
+    "warehouse_layout/test_parts_hub_identity.py": _NONE,
+    "warehouse_layout/test_parts_hub_subjects.py": _NONE,
+    "warehouse_layout/test_parts_push_pull.py": r"\[memory\]",
+    "warehouse_layout/test_parts_refused_rows.py": _NONE,
+    "warehouse_layout/test_parts_roles.py": r"^test_(the_incoming|row_level)",
+}
+"""What other folders ask of a warehouse without partitions."""
 STAYS = {
     "attacks/test_forget_made_of.py": r"\[(abab|bbaa)(-b)?\]",
     "attacks/test_machine.py": r"^(?!test_any_history_of_real_machines)",  # simulation/ plays such
@@ -28,6 +42,14 @@ STAYS = {
     "warehouse/test_push_pull.py": _OTHER_KINDS,
     "warehouse/test_shapes.py": _OTHER_KINDS,
     "warehouse/test_system_server.py": _OTHER_KINDS,
+    **_PARTITIONED,
+    "warehouse_operations/test_backup_check.py": r"^test_(rows|what|a_dump_of_(damaged|an_older))",
+    "warehouse_operations/test_by_bundle.py": r"^test_after_a_restore",
+    "warehouse_operations/test_commands.py": r"^(?!test_(a_)?backup_check)",
+    "warehouse_operations/test_metrics.py": r"^(?!test_on_all_addresses)",
+    "warehouse_operations/test_restore.py": r"^test_(the_walk_through|a_sequence)",
+    "warehouse_operations/test_standby.py": r"^$",
+    "warehouse_operations/test_retain.py": r"^test_(a_machine|a_file.*unn|a_conf|a_dry|rep|old|no)",
 }
 
 

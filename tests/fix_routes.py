@@ -14,7 +14,7 @@ from fix_machines import Fleet, Machine
 from psycopg import conninfo
 
 from satchel_sync.errors import SyncError
-from satchel_warehouse import admin
+from satchel_warehouse import roles
 
 SECRET = "hunter2-Zz-Qq"
 """Every login's password: no message, record or process list may hold it."""
@@ -30,7 +30,7 @@ class RoutedWorld(HubWorld):
     def login(self, tenant: str = "default") -> str:
         """The DSN of a new replica login."""
         name = self.login_name(len(self.routed_logins))
-        admin.grant_replica(self.dsn, name, tenant=tenant, password=SECRET)
+        roles.grant(self.dsn, name, tenant=tenant, password=SECRET)
         self.logins.append(name)
         self.routed_logins.append(name)
         return self.dsn_of(name)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -27,7 +28,7 @@ class Template:
 
     content: bytes
     replica_id: bytes
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Any = field(default_factory=threading.RLock)  # a `copying` may lie within another
 
     def fresh(self) -> bytes:
         """The same, with a new id."""

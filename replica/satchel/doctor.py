@@ -290,11 +290,11 @@ def _warehouse(settings: Settings) -> list[Check]:
 
 def _warehouse_named(settings: Settings) -> str:
     """What the warehouse's DSN may be shown as; "" where none is named."""
-    from satchel import peers
+    from satchel.warehouse import dsns
 
     if settings.warehouse_dsn:
         return masked(settings.warehouse_dsn)
-    return "the warehouse of the secret warehouse.dsn" if peers.is_named(settings) else ""
+    return "the warehouse of the secret warehouse.dsn" if dsns.is_named(settings) else ""
 
 
 def _audit(replica: Replica) -> Check:

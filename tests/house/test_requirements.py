@@ -19,16 +19,19 @@ NOT_PINNED = {"torch", "sentence-transformers"}
 SETS = {
     "base.txt": PROJECT["dependencies"],
     "warehouse.txt": PROJECT["dependencies"] + EXTRAS["warehouse"],
-    "dev.txt": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["dev"],
+    "dev.txt": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["report"] + EXTRAS["dev"],
     "bench.txt": PROJECT["dependencies"] + EXTRAS["bench"],
 }
 
 
 # Which lists may feed the imports of which folder.
 FOLDERS = {
-    "replica": PROJECT["dependencies"] + EXTRAS["native"] + EXTRAS["sentence-transformers"],
+    "replica": PROJECT["dependencies"]
+    + EXTRAS["native"]
+    + EXTRAS["sentence-transformers"]
+    + EXTRAS["metrics"],
     "sync": ["cbor2", "zstandard"],  # what a bundle's file is made of
-    "warehouse": PROJECT["dependencies"] + EXTRAS["warehouse"],
+    "warehouse": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["report"],
     "crypto": PROJECT["dependencies"] + EXTRAS["nacl"] + EXTRAS["wolfcrypt"],
 }
 OURS = {"satchel", "satchel_sync", "satchel_warehouse", "satchel_crypto"}

@@ -26,10 +26,15 @@ PACKAGES = (
 NETWORKED: dict[str, tuple[str, ...]] = {
     # A module that opens sockets -> who may import it.
     "_socket": ("crypto/satchel_crypto/network/target.py",),
-    "anyio": ("replica/satchel/mcp_server/",),  # its loop, its threads, stdin and stdout
+    # Its loop, its threads, stdin and stdout.
+    "anyio": ("replica/satchel/mcp_server/", "replica/satchel/warehouse/metrics/"),
     "mcp": ("replica/satchel/mcp_server/",),
-    "starlette": ("replica/satchel/mcp_server/http/",),
+    "starlette": ("replica/satchel/mcp_server/http/", "replica/satchel/warehouse/metrics/"),
+    # A browser's engine in a library, which is told to fetch nothing.
+    "vl_convert": ("warehouse/satchel_warehouse/reports/drawing.py",),
     "uvicorn": ("replica/satchel/mcp_server/http/",),
+    # It could serve by itself and push to a gateway: it is asked for text only.
+    "prometheus_client": ("replica/satchel/warehouse/metrics/",),
     "psycopg": ("warehouse/satchel_warehouse/",),
     "psycopg_pool": (),
     "sqlalchemy": ("warehouse/satchel_warehouse/",),
@@ -57,6 +62,7 @@ PROGRAMS: dict[str, str] = {
     "crypto/satchel_crypto/fips/build.py": "cargo and a compiler",
     "crypto/satchel_crypto/fips/install.py": "satchel itself, in the environment of FIPS mode",
     "warehouse/satchel_warehouse/serve_embedded.py": "a Postgres of our own",
+    "warehouse/satchel_warehouse/operations/dumps.py": "pg_restore, into a Postgres of our own",
 }
 CONNECTING = ("connect", "connect_start", "connect_poll", "create_engine", "reset", "reset_start")
 IN_C = {
@@ -169,7 +175,7 @@ def test_every_path_is_opened_by_its_owner() -> None:
     """By its name as a constant, or by what database.py calls it."""
     folders = {"satchel_warehouse": "warehouse/satchel_warehouse/"}
     # In the warehouse, whose functions take its own paths.
-    names = {"path", "SERVE_PATH", "ADMIN_PATH"}
+    names = {"path", "SERVE_PATH", "ADMIN_PATH", "REPORT_PATH"}
     for source in sources():
         for name, call in source.calls:
             if name not in ("network.open", "network.check") or "satchel_crypto" in source.path:
@@ -186,17 +192,18 @@ def test_every_path_is_opened_by_its_owner() -> None:
 
 def test_the_product_hands_its_policy_on() -> None:
     """The default of the warehouse's functions is for programs that have no settings."""
-    (peers,) = (s for s in sources() if s.path == "replica/satchel/peers.py")
-    makers = ("PagesAhead", "WarehouseHub", "WarehouseDepot", "serve")
+    makers = ("PagesAhead", "WarehouseHub", "WarehouseDepot", "serve", "running")
     asked = [
-        (name, {one.arg: ast.unparse(one.value) for one in call.keywords})
-        for name, call in peers.calls
+        (f"{name} in {source.path}", {one.arg: ast.unparse(one.value) for one in call.keywords})
+        for source in sources()
+        if source.path.startswith(("replica/satchel/peers.py", "replica/satchel/warehouse/"))
+        for name, call in source.calls
         if name in makers or name.startswith("admin.")
     ]
     assert len(asked) >= 9
     for name, keywords in asked:
         given = keywords.get("policy")
-        assert given in ("policy", "settings.network_policy()"), f"{name} of peers.py: {given}"
+        assert given in ("policy", "settings.network_policy()"), f"{name}: {given}"
 
 
 def test_who_starts_programs_is_known() -> None:

@@ -21,12 +21,24 @@ from satchel_sync.merge import UNJOURNALED_COLUMNS, UNJOURNALED_KINDS
 from satchel_sync.stamp import GENERATION, LIFE_MAX, LINEAGE_MAX, NOBODY, SCRUBBED
 from satchel_sync.tables import EXTRA, TABLES, Column, Table
 from satchel_sync.validity import EXTRA as EXTRA_PATTERN
-from satchel_sync.version import PROTOCOL_MIN, SCHEMA_MIN
+from satchel_sync.version import PROTOCOL, PROTOCOL_MIN, SCHEMA, SCHEMA_MIN
 from satchel_warehouse import forgetting
+from satchel_warehouse.search import making as searching
+from satchel_warehouse.views import making as reporting
 
 OWNER = "satchel_owner"
 REPLICAS = "satchel_replica"
 """The group role of all replica logins: it may call the doors and nothing else."""
+REPORTERS = "satchel_reporter"
+"""Those who read the views of the schema `report`."""
+AUDITORS = "satchel_auditor"
+"""Those who read the views of the schema `audit`."""
+SEARCHERS = "satchel_searcher"
+"""Those who may search the rows of all machines, beside what else they may."""
+GROUPS = (OWNER, REPLICAS, REPORTERS, AUDITORS, SEARCHERS)
+"""All group roles (sql/roles.sql makes them)."""
+TENANT = "default"
+"""The tenant that every warehouse has from its first day."""
 NAME_BYTES_MAX = 200
 """Of the id of an attempt, a token, an epoch."""
 PREDECESSORS_MAX = 1_000
@@ -40,12 +52,6 @@ AUDIT_TABLES = ("audit", "audit_cut", "audit_key", "audit_head", "audit_trouble"
 _API = """
 DROP SCHEMA IF EXISTS satchel_api CASCADE;
 CREATE SCHEMA satchel_api;
-"""
-_RIGHTS = f"""
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA satchel FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA satchel_api FROM PUBLIC;
-GRANT USAGE ON SCHEMA satchel_api TO {REPLICAS};
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA satchel_api TO {REPLICAS};
 """
 _CANONICAL = {
     "t": "convert_to(r.{0}, 'UTF8')",
@@ -68,14 +74,35 @@ def statements() -> list[str]:
         _read("revoking.sql"),
         _replaced(_read("audit.sql"), _audit()),
         *(fill(_read("kind.sql"), table) for table in TABLES),
+        _read("partitions.sql"),
         _replaced(_read("forget.sql"), forgetting.parts()),
+        _replaced(_read("operations.sql"), {"row_seqs": _row_seqs()}),
         _API,
         _replaced(_read("doors.sql"), _doors()),
         *(fill(_read("kind_doors.sql"), table) for table in TABLES),
         _replaced(_read("bundle_doors.sql"), _doors()),
         *(fill(_read("bundle_kind_doors.sql"), table) for table in TABLES),
-        _RIGHTS,
+        *searching.statements(fill, _read),
+        *reporting.statements(),
+        _read("audit_views.sql"),
+        rights(),
     ]
+
+
+def roles() -> str:
+    """What comes before all: roles, schemas, rights on the database; repeatable."""
+    return _read("roles.sql")
+
+
+def rights() -> str:
+    """Who may do what, when all else is made; repeatable."""
+    return _replaced(_read("rights.sql"), _groups())
+
+
+def identity() -> str:
+    """What comes after all: the version of the functions, and the first tenant; repeatable."""
+    numbers = {"protocol": str(PROTOCOL), "schema": str(SCHEMA), "tenant": TENANT}
+    return _replaced(_read("identity.sql"), numbers)
 
 
 def columns() -> dict[str, dict[str, str]]:
@@ -93,6 +120,11 @@ def fill(template: str, table: Table) -> str:
     return _replaced(template, _parts(table))
 
 
+def read(name: str, parts: Mapping[str, str]) -> str:
+    """A file of sql/, every `@part@` of it replaced."""
+    return _replaced(_read(name), parts)
+
+
 def _replaced(template: str, parts: Mapping[str, str]) -> str:
     for name, text in parts.items():
         template = template.replace(f"@{name}@", text)
@@ -108,6 +140,16 @@ def _shapes() -> dict[str, str]:
         "name_bytes": str(NAME_BYTES_MAX),
         "predecessors_max": str(PREDECESSORS_MAX),
         "report_bytes": str(REPORT_BYTES_MAX),
+    }
+
+
+def _groups() -> dict[str, str]:
+    return {
+        "owner": OWNER,
+        "replicas": REPLICAS,
+        "reporters": REPORTERS,
+        "auditors": AUDITORS,
+        "searchers": SEARCHERS,
     }
 
 
@@ -270,6 +312,13 @@ def _bounds() -> str:
     """Pairs of kind and highest change sequence."""
     highest = "(SELECT coalesce(max(change_seq), 0) FROM satchel.{0} WHERE tenant = _tenant)"
     return ", ".join(f"'{table.name}', {highest.format(table.name)}" for table in TABLES)
+
+
+def _row_seqs() -> str:
+    """Branches of a CASE over `_kind`: the change sequence of the row `_key`."""
+    found = "SELECT change_seq FROM satchel.{0} WHERE tenant = _tenant AND {1} = _key"
+    one = f"WHEN '{{0}}' THEN ({found})"
+    return " ".join(one.format(table.name, _quoted(table.key)) for table in TABLES)
 
 
 def _digests() -> str:

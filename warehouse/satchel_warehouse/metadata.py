@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     ForeignKey,
     Identity,
     Index,
@@ -27,6 +28,7 @@ from sqlalchemy.types import TypeEngine
 
 from satchel_sync.tables import EXTRA, TABLES, Table
 from satchel_sync.tables import Column as DataColumn
+from satchel_warehouse import metadata_report, metadata_search
 
 SCHEMA = "satchel"
 
@@ -86,6 +88,14 @@ def hub_table(table: Table) -> SqlTable:
 
 SYNCED: dict[str, SqlTable] = {table.name: hub_table(table) for table in TABLES}
 
+Index(
+    "chatlog_said_at",
+    SYNCED["chatlog"].c.said_at,
+    postgresql_using="brin",
+    postgresql_with={"pages_per_range": 32, "autosummarize": "on"},
+)
+"""Turns come about in the order in which they were said: times of ranges of pages are enough."""
+
 HUB = SqlTable(
     "hub",
     metadata,
@@ -118,11 +128,13 @@ LOGIN = SqlTable(
     Column("role_name", plain_text(), primary_key=True),
     Column("tenant", plain_text(), ForeignKey("satchel.tenant.name"), nullable=False),
     Column("granted_at", BigInteger, nullable=False),
+    Column("kind", plain_text(), nullable=False, server_default=text("'replica'::text")),
 )
 
 REPLICA = SqlTable(
     "replica",
     metadata,
+    Column("tenant", plain_text(), nullable=False),
     Column("replica_id", LargeBinary, primary_key=True),
     Column("login", plain_text(), ForeignKey("satchel.login.role_name"), nullable=False),
     Column("host", Text, nullable=False),
@@ -143,6 +155,7 @@ REPLICA = SqlTable(
 ATTEMPT = SqlTable(
     "attempt",
     metadata,
+    Column("tenant", plain_text(), nullable=False),
     Column("attempt", plain_text(), nullable=False),
     Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
     Column("started_at", BigInteger, nullable=False),
@@ -156,18 +169,21 @@ ATTEMPT = SqlTable(
     Column("columns", plain_text(), nullable=False, server_default=text("''::text")),
     Column("carrier", plain_text()),
     Column("levels", Boolean, nullable=False, server_default=text("false")),
-    PrimaryKeyConstraint("attempt", "replica_id", name="attempt_pkey"),
+    Column("said", JSONB, Computed("satchel.report_said(report)", persisted=True)),
+    PrimaryKeyConstraint("attempt", "replica_id", "tenant", name="attempt_pkey"),
     Index("attempt_replica", "replica_id", "started_at"),
 )
 
 TOKEN = SqlTable(
     "token",
     metadata,
-    Column("token", plain_text(), primary_key=True),
+    Column("tenant", plain_text(), nullable=False),
+    Column("token", plain_text(), nullable=False),
     Column("number", BigInteger, Identity(always=True), nullable=False),
     Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
     Column("attempt", plain_text(), nullable=False),
     Column("at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("token", "tenant", name="token_pkey"),
 )
 
 RELAYED = SqlTable(
@@ -220,30 +236,44 @@ CONFLICT = SqlTable(
     Column("path", plain_text(), nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("replica_id", LargeBinary, nullable=False),
+    Column("received_at", BigInteger, nullable=False, server_default=text("satchel.now_ms()")),
     PrimaryKeyConstraint("tenant", "kind", "key", "version", name="conflict_pkey"),
 )
+
+OPERATION = SqlTable(
+    "operation",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    *(Column(name, plain_text(), nullable=False) for name in ("what", "who", "detail")),
+    PrimaryKeyConstraint("number", name="operation_pkey"),
+)
+"""What its keepers did to the warehouse: of all tenants."""
 
 BUNDLE_PEER = SqlTable(
     "bundle_peer",
     metadata,
-    Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), primary_key=True),
+    Column("tenant", plain_text(), nullable=False),
+    Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
     Column("cursors", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("token", plain_text(), nullable=False, server_default=text("''::text")),
     Column("manifest", BigInteger, nullable=False, server_default=text("0")),
     Column("levelled", Boolean, nullable=False, server_default=text("false")),
     Column("imported_at", BigInteger),
+    PrimaryKeyConstraint("replica_id", "tenant", name="bundle_peer_pkey"),
 )
 
 RECEIPT = SqlTable(
     "receipt",
     metadata,
+    Column("tenant", plain_text(), nullable=False),
     Column("replica_id", LargeBinary, ForeignKey("satchel.replica.replica_id"), nullable=False),
     *(Column(name, plain_text(), nullable=False) for name in ("kind", "key", "version", "verdict")),
     Column("now_ms", BigInteger, nullable=False),
     Column("winner", plain_text()),
     *(Column(name, plain_text(), nullable=False) for name in ("lineage", "reason", "detail")),
     Column("number", BigInteger, nullable=False),
-    PrimaryKeyConstraint("replica_id", "kind", "key", "version", name="receipt_pkey"),
+    PrimaryKeyConstraint("replica_id", "kind", "key", "version", "tenant", name="receipt_pkey"),
 )
 
 
@@ -310,3 +340,6 @@ AUDIT_TROUBLE = _of_chain(
     *_bytes("evidence_hash"),
     key=("chain", "what", "seq", "evidence_hash"),
 )
+
+metadata_report.add(metadata)
+metadata_search.add(metadata)

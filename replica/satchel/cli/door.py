@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
@@ -68,8 +68,14 @@ class Door:
         """A rich console on stderr, for progress and notes."""
         return self._console(sys.stderr)
 
-    def answer(self, answer: Any, *, changed: bool = False) -> None:
-        """Print an answer: one JSON document, or a table at a terminal.
+    def answer(
+        self,
+        answer: Any,
+        *,
+        changed: bool = False,
+        shown: Callable[[Any], Iterable[Any]] = lambda answer: [answer],
+    ) -> None:
+        """Print an answer: one JSON document, or tables at a terminal: of each part of `shown`.
 
         Raises ReaderGone, or OutputFailed, which says so where something was `changed` before.
         """
@@ -79,7 +85,8 @@ class Door:
             else:
                 from satchel.cli.render import render
 
-                render(self.console, answer)
+                for part in shown(answer):
+                    render(self.console, part)
             sys.stdout.flush()
         except BrokenPipeError as error:
             # Not an OSError any more: typer would make exit code 1 of that.

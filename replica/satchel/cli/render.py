@@ -14,7 +14,10 @@ from rich.text import Text
 LISTS = ("hits", "items", "turns", "conversations", "checks", "edges", "nodes", "settings", "tree")
 """Keys whose list of objects is shown as a table."""
 _COLUMNS = {
-    "hits": ("score", "kind", "type", "title", "snippet", "space", "agent_id", "recorded_at", "id"),
+    "hits": (
+        *("score", "kind", "type", "title", "snippet", "explain", "space", "agent_id", "host"),
+        *("recorded_at", "id"),
+    ),
     "checks": ("ok", "name", "found", "why", "fix"),
     "settings": ("setting", "value", "origin", "help"),
 }
@@ -30,9 +33,9 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red", "score": "cyan"}
 def render(console: Console, answer: Any) -> None:
     """Print an answer: its lists as tables, its other keys as lines."""
     if not isinstance(answer, Mapping):
-        console.print(_cell("", answer))
+        console.print(_table("", answer) if _is_rows(answer) else _cell("", answer))
         return
-    answer = {key: _rows_of(key, value) for key, value in answer.items()}
+    answer = {key: _rows_of(key, _counts(key, value)) for key, value in answer.items()}
     plain = {key: value for key, value in answer.items() if not _is_rows(value)}
     for key, value in answer.items():
         if _is_rows(value):
@@ -40,6 +43,13 @@ def render(console: Console, answer: Any) -> None:
         elif key in LISTS and not value:
             console.print(Text(f"no {key}", style="dim"))
     _lines(console, {k: v for k, v in plain.items() if k not in LISTS and not _empty(v)})
+
+
+def _counts(key: str, value: Any) -> Any:
+    """Of what a search dropped how many; which rows these were is for programs."""
+    if key != "dropped" or not isinstance(value, Mapping):
+        return value
+    return {name: number for name, number in value.items() if name != "rows"}
 
 
 def _rows_of(key: str, value: Any) -> Any:
@@ -101,10 +111,10 @@ def _words(value: Any) -> str:
         return ", ".join(f"{key}: {_words(item)}" for key, item in value.items())
     if isinstance(value, Iterable) and not isinstance(value, str):
         return ", ".join(_words(item) for item in value)
-    return _local_time(str(value))
+    return local_time(str(value))
 
 
-def _local_time(text: str) -> str:
+def local_time(text: str) -> str:
     """A time of an answer in this machine's zone; other text as it is."""
     if len(text) != len("2026-11-29T18:24:00.000+00:00") or text[10] != "T":
         return text

@@ -38,6 +38,7 @@ def _loaders() -> dict[str, Loader]:
         "setup": _written("setup_command"),
         "schedule": _written("schedule_command"),
         "warehouse": _written("warehouse_command"),
+        "report": _written("report_command"),
         "crypto": _written("crypto_command"),
         "secret": _written("secret_command"),
         "key": _written("key_command"),
