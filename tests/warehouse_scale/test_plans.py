@@ -33,7 +33,7 @@ SELECT 'seeded', n, 'model-' || n, 0, 0, 1, n, '\\x00' FROM generate_series(1, 5
 """Rows of tables that nobody seeds: of an empty one the planner knows that it is."""
 A_DAY = Scope(
     since=date(2026, 6, 1), until=date(2026, 6, 1), at=datetime(2026, 6, 2, tzinfo=UTC),
-    tenant="seeded",
+    tenant="seeded", tenants=("seeded",),
 ).as_parameters()  # fmt: skip
 """What the queries of reports are asked with."""
 WHY: dict[str, str] = {

@@ -75,7 +75,9 @@ def read(
         with db.transaction():
             at = _snapshot(db)
             known = _known(db)
-            scope = _only(known, asked).scope(at)
+            asked = _only(known, asked)
+            tenants, left_out = _divided(known, asked.tenant)
+            scope = replace(asked.scope(at), tenants=tuple(tenants))
             parameters = scope.as_parameters()
             freshness = _freshness(db, parameters)
             ready, parts = bool(freshness), []
@@ -84,7 +86,6 @@ def read(
                 parts.append(_part(db, section, parameters, ready=ready or section.live))
             figures = _figures(db, report, parameters, ready=ready)
             progress("report", report.name, len(wanted), len(wanted))
-            tenants, left_out = _divided(known, scope.tenant)
             asked_for = tenants or [scope.tenant or ""]
             unready = [one for one in asked_for if one and not known.get(one)]
             return Read(

@@ -25,13 +25,15 @@ ROWS_MAX = 100_000
 class Scope:
     """What a report is about: whole UTC days from `since` to `until`, one tenant or all one sees.
 
-    `at` is the time of the snapshot, by the server's clock.
+    `at` is the time of the snapshot, by the server's clock; `tenant` is who was asked for,
+    `tenants` are those whose rows are in it.
     """
 
     since: date
     until: date
     at: datetime
     tenant: str | None = None
+    tenants: tuple[str, ...] = ()
 
     @property
     def days(self) -> int:
@@ -46,7 +48,7 @@ class Scope:
             "until": self.until,
             "before": before,
             "days": self.days,
-            "tenant": self.tenant,
+            "tenants": list(self.tenants),
         }
 
 
