@@ -47,6 +47,16 @@ def test_a_refresh_writes_only_what_differs(hub_world: HubWorld) -> None:
     assert len(set(before) & set(after)) == 1
 
 
+def test_the_planner_knows_what_a_refresh_has_made(hub_world: HubWorld) -> None:
+    hub, db = hub_world.replica(1), hub_world.psql()
+    for name in map(str, range(7)):
+        push(hub, name, recorded_at=1, agent_id=name)
+    counted = "SELECT reltuples FROM pg_class WHERE oid = 'satchel.report_activity'::regclass"
+    assert db.execute(counted).fetchall() != [(7,)]
+    refresh(hub_world.dsn)
+    assert db.execute(counted).fetchall() == [(7,)]
+
+
 def test_nobody_waits_for_a_refresh_and_another_one_is_refused(hub_world: HubWorld) -> None:
     hub, db, other = hub_world.replica(1), hub_world.psql(), hub_world.psql()
     push(hub, "a")

@@ -22,6 +22,8 @@ BEGIN
         ' EXCEPT SELECT * FROM satchel.%1$s WHERE tenant = $1', sums) USING _tenant;
     SELECT count(*) INTO held FROM pg_temp.fresh_report;
     DROP TABLE pg_temp.fresh_report;
+    -- A report that comes before autoanalyze would be planned as if the sums were still empty.
+    EXECUTE format('ANALYZE satchel.%s', sums);
     INSERT INTO satchel.report_refresh AS r VALUES (_tenant, _name,
         (SELECT now FROM satchel.clock), held,
         (extract(epoch FROM clock_timestamp() - began) * 1000)::bigint)
