@@ -126,7 +126,7 @@ lock: $(STAMPS)/requirements ## pin and hash requirements/ anew from pyproject.t
 	$(call say,pinning requirements)
 	@lock() { env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-emit-index-url --no-emit-find-links "$$@"; }; \
-	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra report --extra metrics --extra dev -o requirements/dev.txt; \
+	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra report --extra metrics --extra kit --extra dev -o requirements/dev.txt; \
 	lock pyproject.toml --extra warehouse -c requirements/dev.txt -o requirements/warehouse.txt; \
 	lock pyproject.toml -c requirements/dev.txt -o requirements/base.txt; \
 	lock pyproject.toml --extra bench -c requirements/dev.txt -o requirements/bench.txt; \
