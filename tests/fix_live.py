@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from fix_command import COMMAND, Run, environment, run
 from fix_schedule import configure
 
@@ -104,6 +107,24 @@ class Touching:
         if self.process is not None:
             self.end(signal.SIGKILL)
         self.store.close()
+
+
+@contextmanager
+def silent(dsn: str) -> Iterator[None]:
+    """The sessions of others in that database answer nothing meanwhile: their connections stay."""
+    with psycopg.connect(dsn) as db:
+        query = """SELECT pid FROM pg_stat_activity
+            WHERE datname = current_database() AND backend_type = 'client backend'
+            AND pid <> pg_backend_pid()"""
+        backends = [int(row[0]) for row in db.execute(query)]
+    assert backends
+    try:
+        for pid in backends:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in backends:
+            os.kill(pid, signal.SIGCONT)
 
 
 def soon(true: Callable[[], bool], what: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from fix_hub import HubWorld
-from fix_live import Touching, agree, soon
+from fix_live import Touching, agree, silent, soon
 from fix_servers import NEEDS_POSTGRES, Postgres, postgres
 
 from satchel.store import attempts
@@ -144,3 +144,19 @@ def test_it_is_ended_at_once(machine: Named, number: int) -> None:
     with a.store.read() as db:
         reports = attempts.reports(db)
     assert len(reports) == {signal.SIGINT: 0, signal.SIGTERM: 1}[number]
+
+
+def test_a_silent_warehouse_does_not_keep_it(machine: Named, hub_world: HubWorld) -> None:
+    a = machine("a")
+    a.start()
+    a.put("k", "x")
+    soon(lambda: not a.unsent(), "it is sent")
+    with silent(hub_world.dsn):
+        a.put("k", "y")
+        time.sleep(1.5)  # a turn begins, and waits
+        began = time.monotonic()
+        assert a.end() == 0
+        assert time.monotonic() - began < SECONDS
+    a.start()
+    soon(lambda: not a.unsent(), "the next process takes it up")
+    assert a.end() == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ WRONG_USAGE = 2
 LIVE_S_MIN = 1
 LIVE_BELOW_S = 60
 """A whole sync costs the warehouse too much to be made several times a minute."""
+GRACE_S = 5.0
+"""So long a sync may go on to its next border after SIGTERM: a silent warehouse has none."""
 STOPPABLE = frozenset({"push", "pull", "reconcile"})
 """Phases that may end between two chunks: what is left is taken up by the next sync."""
 
@@ -29,18 +33,23 @@ Sync = Callable[[Step], dict[str, Any]]
 
 
 class Stopped(SyncError):
-    """SIGTERM came: this sync ends at the next border between two chunks."""
+    """SIGTERM came: this sync ends at the next border between two chunks, or where it waits."""
 
     code = "sync_stopped"
     exit_code = 10
 
 
 class Stop:
-    """Whether SIGTERM came. A pause is left at once, a sync where it is safe."""
+    """Whether SIGTERM came. A pause is left at once, a sync at a border, or after `grace_s`.
 
-    def __init__(self) -> None:
+    What is cut off after that is as whole as after Ctrl-C: both sides move in transactions.
+    """
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
         self.asked = False
         self._pausing = False
+        self._overdue = False
+        self._grace_s = grace_s
 
     def pause(self, seconds: float) -> None:
         """Sleep. Raises Stopped as soon as SIGTERM comes, or if it came before."""
@@ -69,16 +78,29 @@ class Stop:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Heed SIGTERM while the body runs. To be called from the main thread."""
+        self._alarm = threading.Timer(self._grace_s, self._cut)
+        self._alarm.daemon = True
         before = signal.signal(signal.SIGTERM, self._heard)
         try:
             yield
         finally:
+            self._alarm.cancel()
             signal.signal(signal.SIGTERM, before)
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        first, self.asked = not self.asked, True
         if self._pausing:
             self.check()
+        if self._overdue:
+            self._overdue = False
+            self.check()
+        if first:
+            self._alarm.start()
+
+    def _cut(self) -> None:
+        """Let the main thread hear once more, wherever it is now."""
+        self._overdue = True
+        _thread.interrupt_main(signal.SIGTERM)
 
 
 def sync_every(door: Door, every: str, sync: Sync, *, adopt: bool) -> int:
