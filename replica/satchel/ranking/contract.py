@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from mmap import mmap
 from typing import Literal, Protocol
 
+from satchel.extras import from_wheels
+
 CONTRACT = 2
 """Moves when a signature or the meaning of a function does; an engine of another number is refused.
 
@@ -183,4 +185,14 @@ class RankingUnavailable(ValueError):
 
     code = "ranking_unavailable"
     exit_code = 1
-    hint = "set `ranking.engine` to `auto`, or install `satchel[native]`"
+    hint = f"set `ranking.engine` to `auto`, or {from_wheels('native')}"
+
+
+class NativeMismatch(RankingUnavailable):
+    """The native core that is installed belongs to another release of satchel."""
+
+    code = "native_mismatch"
+    hint = (
+        "install both of one release (in a source tree `make native`), or let"
+        f" `ranking.engine` be `pure`: {from_wheels('native')}"
+    )
