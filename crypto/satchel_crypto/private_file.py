@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from satchel_crypto.errors import KeyInvalid
+from satchel_crypto.file_system import HERE
 
 _OWNER, _OTHERS = 0o600, 0o077
 _LOCK_TIMEOUT_S = 30.0
@@ -24,7 +25,7 @@ def read(path: Path, bytes_max: int) -> bytes | None:
     large.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        handle = HERE.opened(path, os.O_RDONLY)
         with os.fdopen(handle, "rb") as file:
             status = os.fstat(handle)
             _require_private(path, status)
@@ -41,13 +42,20 @@ def read(path: Path, bytes_max: int) -> bytes | None:
 def replace(path: Path, data: bytes) -> None:
     """Put a file in its place, whole and durable, mode 0600. Raises KeyInvalid."""
     with _beside(path, data) as part:
-        part.replace(path)
+        HERE.replace(part, path)
 
 
 def add(path: Path, data: bytes) -> None:
-    """As `replace`, but a file that is there already stays as it is. Raises KeyInvalid."""
+    """As `replace`, but a file that is there already stays as it is. Raises KeyInvalid.
+
+    An empty one that a power cut left on a disk without links counts as not there.
+    """
     with _beside(path, data) as part, suppress(FileExistsError):
-        os.link(part, path)  # unlike a rename it fails where the name is taken
+        try:
+            HERE.add(part, path)
+        except FileExistsError:
+            if path.lstat().st_size == 0:
+                HERE.fill(part, path)
 
 
 @contextmanager
@@ -63,7 +71,7 @@ def _beside(path: Path, data: bytes) -> Iterator[Path]:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                HERE.flush(file.fileno())
             yield part
         finally:
             part.unlink(missing_ok=True)
@@ -73,13 +81,8 @@ def _beside(path: Path, data: bytes) -> Iterator[Path]:
 
 
 def settle(folder: Path) -> None:
-    """Make new names in a folder durable, where a folder can be synced at all."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Make new names in a folder durable, where a folder can be flushed at all."""
+    HERE.settle(folder)
 
 
 @contextmanager

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from satchel.errors import ConfigInvalid, did_you_mean
+from satchel.home_path import home_of as home_of
 from satchel.plain_file import read_bytes
-from satchel.setting_values import checked, refuse_blank, refuse_nul, refuse_store, unknown_setting
+from satchel.setting_values import checked, refuse_blank, refuse_store, unknown_setting
 from satchel.settings import BY_NAME, NETWORK_PATHS, SETTINGS, Setting, Value
 from satchel_crypto.network.paths import PATHS
 
@@ -194,19 +195,6 @@ def show(settings: Settings) -> list[dict[str, Any]]:
 # ---- sources ------------------------------------------------------------------------------------
 
 
-def home_of(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
-    """The replica's folder, and who said so. Raises ConfigInvalid."""
-    if flag is not None:
-        refuse_blank(flag, "home")
-    given, origin = (flag, "flag") if flag else (environ.get("SATCHEL_HOME"), "env SATCHEL_HOME")
-    if given and given.strip():
-        refuse_nul(given, "home", origin)
-        return Path(given).expanduser().absolute(), origin
-    from platformdirs import user_data_path  # 10 ms, and most processes are told their home
-
-    return user_data_path("satchel", appauthor=False), "default"
-
-
 def _read_file(path: Path) -> dict[str, Any]:
     """`config.toml` as {section.key: value}; an absent file is an empty one."""
     text = text_of(path)
@@ -219,7 +207,7 @@ def text_of(path: Path) -> str:
     It has to be a plain file: in a pipe's place every command would wait for ever.
     """
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_bytes(path).decode("utf-8-sig")  # editors of Windows put a mark before it
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except UnicodeDecodeError as error:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from satchel import config
 from satchel.errors import ConfigInvalid, StoreUnusable
 from satchel.setting_values import checked, unknown_setting
 from satchel.settings import BY_NAME, Setting, Value
+from satchel.whole_file import whole_file
 
 
 def set_value(home: Path, name: str, text: str) -> Path:
@@ -41,21 +40,25 @@ def set_value(home: Path, name: str, text: str) -> Path:
 
 def edited(text: str, setting: Setting, value: str) -> str:
     """`text` with `key = value` in the setting's section, in place of an older line."""
-    lines = text.splitlines()
+    end_of_line = "\r\n" if "\r\n" in text else "\n"
+    return end_of_line.join([*_edited(text.splitlines(), setting, value), ""])
+
+
+def _edited(lines: list[str], setting: Setting, value: str) -> list[str]:
     line = f"{setting.key} = {value}"
     headers = [index for index, one in enumerate(lines) if _section(one) == setting.section]
     if not headers:
         gap = [""] if lines else []
-        return "\n".join([*lines, *gap, f"[{_header(setting.section)}]", line]) + "\n"
+        return [*lines, *gap, f"[{_header(setting.section)}]", line]
     start = headers[0] + 1
     end = next((i for i in range(start, len(lines)) if _section(lines[i]) is not None), len(lines))
     pattern = re.compile(rf"""\s*["']?{re.escape(setting.key)}["']?\s*=[^#]*(?P<comment>#.*)?$""")
     for index in range(start, end):
         if found := pattern.match(lines[index]):
             lines[index] = f"{line}  {found['comment']}" if found["comment"] else line
-            return "\n".join(lines) + "\n"
+            return lines
     lines.insert(start, line)
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _section(line: str) -> str | None:
@@ -85,12 +88,8 @@ def _toml(value: Value) -> str:
 def _replace(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".config-", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
+        with whole_file(path, overwrite=True) as file:
+            file.write(text.encode())
     except OSError as error:
         raise StoreUnusable(
             f"{path}: cannot be written: {error.strerror}",

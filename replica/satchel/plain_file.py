@@ -10,12 +10,12 @@ import os
 import stat
 from pathlib import Path
 
-_AT_ONCE: int = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes among its files
+from satchel_crypto.file_system import HERE
 
 
 def opener(path: str, flags: int) -> int:
     """For `open(…, opener=…)`. Raises OSError for what is no plain file."""
-    descriptor = os.open(path, flags | _AT_ONCE, 0o600)
+    descriptor = HERE.opened(path, flags)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from satchel_crypto.private_file import settle
+from satchel_crypto.file_system import HERE
 
 
 @contextmanager
@@ -31,14 +31,14 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            HERE.flush(file.fileno())
         if overwrite:
-            part.replace(path)
+            HERE.replace(part, path)
         else:
-            os.link(part, path)  # unlike a rename it fails where the name was taken meanwhile
+            HERE.add(part, path)
     finally:
         part.unlink(missing_ok=True)
-    settle(path.parent)
+    HERE.settle(path.parent)
 
 
 def _require_place(path: Path) -> None:

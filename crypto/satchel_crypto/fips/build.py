@@ -47,8 +47,11 @@ def build(cache: Path, *, offline: bool = False, say: Say = lambda _: None) -> P
     """The folder with the provider and its fipsmodule.cnf, built there unless it is there already.
 
     `cache` is a folder of this account. `offline` takes the source only from cargo's own cache.
-    About 40 s on two cores. Raises ProviderUnavailable for a missing tool or a step that fails.
+    About 40 s on two cores. Raises FipsRefused where there is no FIPS mode, ProviderUnavailable for
+    a missing tool or a step that fails.
     """
+    if sys.platform != "linux":
+        raise FipsRefused(f"FIPS mode works on Linux, not on {sys.platform}")
     source = recipe()
     done = cache / _key(source)
     with _one_at_a_time(cache):
@@ -64,7 +67,7 @@ def build(cache: Path, *, offline: bool = False, say: Say = lambda _: None) -> P
             shutil.copyfile(tree / "providers" / PROVIDER, made / PROVIDER)
             _fipsinstall(tree, made, say)
             said = source | {"sha256": _hash(made / PROVIDER)}
-            (made / SOURCE).write_text(json.dumps(said, indent=2) + "\n")
+            (made / SOURCE).write_text(json.dumps(said, indent=2) + "\n", "utf-8")
             shutil.rmtree(done, ignore_errors=True)
             made.rename(done)
     return done
@@ -92,7 +95,7 @@ def _fetch(work: Path, offline: bool, say: Say) -> Path:
     """The source tree, each file held against the crate's checksum by cargo."""
     say("fetching the source of OpenSSL 3.1.2")
     for name in ("Cargo.toml", "Cargo.lock", "nothing.rs"):
-        (work / name).write_text(_text(name))
+        (work / name).write_text(_text(name), "utf-8")
     more = ["--offline"] if offline else []
     _run(["cargo", "vendor", "--locked", *more, "vendor"], work)
     return work / "vendor" / CRATE / "openssl"
@@ -127,7 +130,7 @@ def _run(command: list[str], folder: Path) -> None:
     """One step, outside of the FIPS mode of this process: its module may be a broken one."""
     done = subprocess.run(
         [*_PLAIN, *command], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
     )  # fmt: skip
     if done.returncode:
         last = "\n".join(done.stdout.splitlines()[-_SAID_LINES:])
@@ -176,8 +179,6 @@ def _one_at_a_time(cache: Path) -> Iterator[None]:
 
 
 def _require_tools() -> None:
-    if sys.platform != "linux":
-        raise FipsRefused(f"FIPS mode works on Linux, not on {sys.platform}")
     missing = missing_tools()
     if missing:
         raise ProviderUnavailable(
@@ -186,7 +187,9 @@ def _require_tools() -> None:
 
 
 def _first_line(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     return (done.stdout.splitlines() or [""])[0].strip()
 
 

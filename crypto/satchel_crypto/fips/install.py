@@ -61,8 +61,8 @@ def prove_apart(folder: Path) -> dict[str, str]:
     words = [f"{name}={value}" for name, value in modules.environment(folder).items()]
     program = [sys.executable, "-P", "-m", "satchel_crypto.fips.check", str(folder)]
     done = subprocess.run(
-        ["env", *words, *program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        errors="replace", check=False, timeout=_PROVE_TIMEOUT_S,
+        ["env", *words, *program], stdin=subprocess.DEVNULL, capture_output=True,
+        encoding="utf-8", errors="replace", check=False, timeout=_PROVE_TIMEOUT_S,
     )  # fmt: skip
     try:
         answer = json.loads(done.stdout)

@@ -30,7 +30,7 @@ try:
     from nacl import bindings, exceptions
 except ImportError as error:
     raise ProviderUnavailable(
-        f"the crypto provider nacl cannot be loaded: {error}", hint="pip install 'satchel[nacl]'"
+        f"the crypto provider nacl cannot be loaded: {error}", hint="pip install pynacl"
     ) from error
 
 _HASHES = {Hash.SHA256: "sha256", Hash.SHA384: "sha384"}

@@ -39,7 +39,7 @@ except (ImportError, OSError, AttributeError) as error:  # a function that was n
     raise ProviderUnavailable(
         f"the crypto provider wolfcrypt cannot be loaded: {error}",
         hint="on Debian: apt-get install libwolfssl-dev, then"
-        " USE_LOCAL_WOLFSSL=/usr pip install 'satchel[wolfcrypt]'",
+        " USE_LOCAL_WOLFSSL=/usr pip install wolfcrypt==5.7.2.post0",
     ) from error
 
 _HASHES = {Hash.SHA256: Sha256, Hash.SHA384: Sha384}

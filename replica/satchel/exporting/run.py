@@ -16,7 +16,7 @@ from satchel.exporting import jsonl
 from satchel.exporting.report import Report
 from satchel.memory import audit
 from satchel.whole_file import whole_file
-from satchel_crypto.private_file import settle
+from satchel_crypto.file_system import HERE
 from satchel_sync.tables import KINDS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _folder(path: Path) -> Iterator[Callable[[str, str], None]]:
             part.rename(path)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-        settle(path.parent)
+        HERE.settle(path.parent)
     except OSError as error:
         raise _unwritable(str(path), error) from error
 
@@ -115,13 +115,13 @@ def _put(path: Path, text: str) -> None:
     with os.fdopen(handle, "wb") as file:
         file.write(text.encode())
         file.flush()
-        os.fsync(file.fileno())
+        HERE.flush(file.fileno())
 
 
 def _settle(part: Path) -> None:
     """The names in it on the disk, before it takes its own."""
     for folder in (*(one for one in part.iterdir() if one.is_dir()), part):
-        settle(folder)
+        HERE.settle(folder)
 
 
 def _there_already(path: str) -> ConfirmationNeeded:

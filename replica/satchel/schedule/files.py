@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from satchel.errors import StoreUnusable
+from satchel.whole_file import whole_file
 
 
 def write_all(files: Mapping[Path, bytes]) -> bool:
@@ -39,19 +37,11 @@ def delete_all(paths: Iterable[Path]) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    name = ""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".satchel-", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
+        with whole_file(path, overwrite=True) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
     except OSError as error:
-        if name:
-            with suppress(OSError):
-                Path(name).unlink()
         raise _unusable(path, error) from error
 
 

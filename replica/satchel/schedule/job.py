@@ -6,7 +6,7 @@ import sys
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from unicodedata import category
+from unicodedata import category, normalize
 
 from satchel.errors import Refused
 
@@ -34,25 +34,37 @@ class Job:
         return min(self.period_s // 4, 900)
 
 
-def name_of(home: Path) -> str:
+def name_of(home: Path, platform: str = sys.platform) -> str:
     """One name for each home, however it is written: a user may have several, each with a timer."""
-    place = str(home.resolve()).encode("utf-8", "surrogatepass")
-    return f"satchel-sync-{zlib.crc32(place):08x}"
+    place = str(home.resolve())
+    if platform == "win32":  # C:\Users is c:\users there
+        place = place.casefold()
+    elif platform == "darwin":  # the same file by either way to write an é
+        place = normalize("NFC", place)
+    return f"satchel-sync-{zlib.crc32(place.encode('utf-8', 'surrogatepass')):08x}"
 
 
-def job_of(home: Path, period_s: int, *, python: str = sys.executable) -> Job:
+def job_of(
+    home: Path, period_s: int, *, python: str = sys.executable, platform: str = sys.platform
+) -> Job:
     """The job that syncs the replica of `home` with this program.
 
     Raises Refused for a path that no timer's file can hold.
     """
     if not python:
         raise Refused("it is not known where this Python is", hint="start satchel by its full path")
-    program = str(Path(python).absolute())
+    program = str(_windowless(Path(python).absolute(), platform))
     for path, field in ((program, "program"), (str(home), "home")):
         _refuse_unwritable(path, field)
     # -P: what lies in the folder where a timer starts must not stand in for satchel.
     command = (program, "-P", "-m", "satchel", "--home", str(home), "sync", "--quiet")
-    return Job(name=name_of(home), home=home, command=command, period_s=period_s)
+    return Job(name=name_of(home, platform), home=home, command=command, period_s=period_s)
+
+
+def _windowless(python: Path, platform: str) -> Path:
+    """The Python that opens no window: Windows would show one each time that a task runs."""
+    beside = python.with_name("pythonw.exe")
+    return beside if platform == "win32" and beside.exists() else python
 
 
 def whole(text: str) -> int | None:

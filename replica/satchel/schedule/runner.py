@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 
 from satchel.schedule.contract import Ran
@@ -12,7 +13,11 @@ TIMEOUT_S = 60
 
 
 class Programs:
-    """A `Runner` that runs them."""
+    """A `Runner` that runs them; `code_page` is what they write in where it is no UTF-8."""
+
+    def __init__(self, code_page: str = "oem" if sys.platform == "win32" else "utf-8") -> None:
+        """Consoles of Windows have a code page of their own, which Python calls `oem`."""
+        self._code_page = code_page
 
     def has(self, program: str) -> bool:
         """Whether it is on the PATH."""
@@ -31,6 +36,12 @@ class Programs:
             return Ran(code=124, err=f"{command[0]} does not end after {TIMEOUT_S} s")
         return Ran(
             code=done.returncode,
-            out=done.stdout.decode("utf-8", "replace"),
-            err=done.stderr.decode("utf-8", "replace"),
+            out=self._text(done.stdout),
+            err=self._text(done.stderr),
         )
+
+    def _text(self, said: bytes) -> str:
+        try:
+            return said.decode("utf-8")
+        except UnicodeDecodeError:
+            return said.decode(self._code_page, "replace")

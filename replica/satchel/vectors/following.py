@@ -14,7 +14,7 @@ from satchel.vectors.groups import Groups, owner_of
 from satchel.vectors.image import Image, in_memory
 from satchel.vectors.place import Opened, Place
 from satchel.vectors.source import Source, params_of
-from satchel.vectors.writing import Full, Pen, Record, into_file, into_memory
+from satchel.vectors.writing import Full, Pen, Record, into_file, into_image, into_memory
 
 if TYPE_CHECKING:
     from satchel.ranking.contract import Ranking
@@ -216,7 +216,7 @@ class Follower:
         try:
             with self.place.writing() as file:
                 header = self._apply(
-                    Pen(into_file(file), base.header, base.groups),
+                    Pen(into_image(file, base), base.header, base.groups),
                     base,
                     self._changes(db, base.header.counter),
                     newest,

@@ -20,12 +20,15 @@ from satchel.vectors.errors import Damaged, Unwritable
 from satchel.vectors.format import HEADER_BYTES, Header, read_header
 from satchel.vectors.groups import Groups, Seen
 from satchel.vectors.image import Image
+from satchel_crypto.file_system import HERE
 
 FOLDER = "vectors"
 _NAME_CHARS_MAX = 80
 _TRIES = 5
 _TRY_AGAIN_S = 0.002
 _UNSAFE = re.compile(r"[^A-Za-z0-9.@_-]+")
+_DEVICE = re.compile(r"^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
+"""Names that Windows keeps for devices, also with an ending."""
 _threads: dict[str, threading.Lock] = {}
 """The kernel's lock is between processes; this one is between the threads of one."""
 
@@ -58,7 +61,7 @@ class Place:
         self.name = f"{kind} {model_id}"
         self.replica_id, self.dims = replica_id, dims
         self.folder = home / FOLDER
-        safe = _UNSAFE.sub("_", model_id)[:_NAME_CHARS_MAX]
+        safe = _DEVICE.sub(r"_\g<0>", _UNSAFE.sub("_", model_id)[:_NAME_CHARS_MAX])
         # Two models may have one safe name.
         self.path = self.folder / f"{safe}-{zlib.crc32(model_id.encode()):08x}.{kind}.vec"
 
@@ -155,7 +158,7 @@ class Place:
             self._stamp(written, draft)
             if self.path.is_dir():
                 self.path.rename(self.path.with_name(f"{self.path.name}.{written.stamp_ns}"))
-            draft.replace(self.path)
+            HERE.replace(draft, self.path)
         except OSError as error:
             raise _unwritable(self.folder, error) from error
         finally:
@@ -193,14 +196,29 @@ def _image(
 ) -> Image:
     if zlib.crc32(table) != header.table_check:
         raise Damaged("its table of groups does not fit its checksum")
-    same = before is not None and before.mark.inode == mark.inode
+    same = before is not None and before.mark.inode == mark.inode and not HERE.maps_hold
     if before is not None and same and before.image.header.capacity == header.capacity:
         image = before.image.under(header)
         if image.groups.table != table:
             image = Image(image.buffer, header, Groups(table), Seen())
         return image
-    buffer = mmap.mmap(file.fileno(), header.layout.end, access=mmap.ACCESS_READ)
-    return Image(buffer, header, Groups(table), Seen())
+    return Image(_mapped(file, header.layout.end), header, Groups(table), Seen())
+
+
+def _mapped(file: io.FileIO, size: int) -> mmap.mmap:
+    """A map of the file; a copy where a map would keep its writers from replacing it."""
+    if not HERE.maps_hold:
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    buffer = mmap.mmap(-1, size)
+    file.seek(0)
+    with memoryview(buffer) as whole:
+        done = 0
+        while done < size:
+            count = file.readinto(whole[done:])
+            if not count:
+                raise Damaged(f"it ends after {done} bytes, its header says {size}")
+            done += count
+    return buffer
 
 
 def _at(file: io.FileIO, offset: int, size: int) -> bytes:

@@ -20,7 +20,8 @@ from satchel.vectors.format import (
     Header,
 )
 from satchel.vectors.groups import Groups, Owner
-from satchel.vectors.image import check_of
+from satchel.vectors.image import Image, check_of
+from satchel_crypto.file_system import HERE
 
 if TYPE_CHECKING:
     from satchel.ranking.contract import Ranking
@@ -122,10 +123,15 @@ class Pen:
             counter=counter,
             table_bytes=len(table),
             table_check=zlib.crc32(table[written:], self.header.table_check),
-            stamp_ns=time.time_ns() // STAMP_STEP_NS * STAMP_STEP_NS,
+            stamp_ns=self._stamp_ns(),
         )
         self.write(0, self.header.pack())
         return self.header
+
+    def _stamp_ns(self) -> int:
+        """Now; later than the last writer's in any case: some clocks tick 60 times a second."""
+        now_ns = time.time_ns() // STAMP_STEP_NS * STAMP_STEP_NS
+        return max(now_ns, self.header.stamp_ns + STAMP_STEP_NS)
 
 
 def into_memory(buffer: mmap.mmap) -> Callable[[int, bytes], object]:
@@ -134,6 +140,19 @@ def into_memory(buffer: mmap.mmap) -> Callable[[int, bytes], object]:
     def write(offset: int, data: bytes) -> None:
         if offset < len(buffer):
             buffer[offset : offset + len(data)] = data
+
+    return write
+
+
+def into_image(file: io.FileIO, image: Image) -> Callable[[int, bytes], object]:
+    """Writes into a file, and into the image of it where that is a copy and no map."""
+    on_disk, in_copy = into_file(file), into_memory(image.buffer)
+    if not HERE.maps_hold:
+        return on_disk
+
+    def write(offset: int, data: bytes) -> None:
+        on_disk(offset, data)
+        in_copy(offset, data)
 
     return write
 
