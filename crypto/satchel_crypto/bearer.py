@@ -77,7 +77,8 @@ class Bearers:
         except (ValueError, TypeError, KeyError):
             raise KeyInvalid(
                 f"{self._path} is damaged: it is not as satchel wrote it",
-                hint="remove it and make the tokens anew",
+                hint="upgrade satchel here if a newer one wrote it; else remove it and make the"
+                " tokens anew",
             ) from None
 
     def create(

@@ -109,7 +109,8 @@ class TrustedKeys:
         except (ValueError, TypeError, KeyError, KeyInvalid):
             raise KeyInvalid(
                 f"{self._path} is damaged: it is not as satchel wrote it",
-                hint="restore it from a backup, or remove it and trust the keys again",
+                hint="upgrade satchel here if a newer one wrote it; else restore it from a backup,"
+                " or remove it and trust the keys again",
             ) from None
 
     def signer(self, algorithm: Signature, public: bytes) -> Trusted | None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 from satchel.memory.visibility import Caller
 from satchel.store.connection import Store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from apsw import Connection
+
     from satchel.audit.auditor import MachineAuditor
     from satchel.config import Settings
     from satchel.embedding.contract import Embedder
+    from satchel.embedding.engines import Asked, EmbeddingState, Engines
+    from satchel.embedding.standing import Standing
     from satchel.memory.search.corpus import Corpus
     from satchel.ranking.contract import Ranking
     from satchel.ranking.recipe import Recipe
@@ -22,19 +28,16 @@ if TYPE_CHECKING:
     from satchel.vectors.index import VectorIndex
 
 DATABASE_FILE = "satchel.db"
-EmbeddingState = Literal["warm", "cold", "absent", "off"]
 
 
 @dataclass
 class Replica:
-    """An open replica, as one caller. `given_embedder` stands in place of the configured engine."""
+    """An open replica, as one caller. `given_embedder` stands in place of all engines."""
 
     store: Store
     settings: Settings
     caller: Caller
     given_embedder: Embedder | None = None
-    _chosen: list[tuple[Embedder | None, str]] = field(default_factory=list, repr=False)
-    """The engine once it was looked for, shared by all that this replica is opened as."""
 
     def now_ms(self) -> int:
         """UTC milliseconds of the store's clock."""
@@ -66,45 +69,61 @@ class Replica:
 
         return Held()
 
+    @cached_property
+    def engines(self) -> Engines:
+        """The engines that turn text into vectors, shared by all that this replica is seen as."""
+        from satchel.embedding.engines import Engines
+
+        return Engines(self.settings)
+
     @property
     def embedder(self) -> Embedder | None:
-        """The embedding engine with its model, or None: `embedder_reason` says why.
+        """The engine that questions are asked with, or None: `embedder_reason` says why.
 
         Raises EngineUnavailable when an engine was asked for by name and can't be had.
         """
-        return self._embedding()[0]
+        return self.asked().embedder
 
     @property
     def embedder_reason(self) -> str:
         """Why there is no embedder; empty when there is one."""
-        return self._embedding()[1]
+        return self.asked().reason
 
     @property
     def embedding_state(self) -> EmbeddingState:
-        """`warm` loaded, `cold` could be loaded, `absent` not on this machine, `off` configured.
-
-        An engine that loads within the time of one search counts as warm, until that fails.
-        """
-        if self.settings.embedding == "off":
-            return "off"
-        if self.given_embedder or (self._chosen and self._chosen[0][0]):
+        """Of the engine that questions are asked with; see `Engines.state`."""
+        if self._given:
             return "warm"
-        if not self._chosen and self._engine_quick:
-            return "warm"
-        return "cold" if self._engine_here else "absent"
+        return self.engines.state(self.standing())
 
-    @cached_property
-    def _engine_here(self) -> bool:
-        """Whether an engine could be loaded: looked up once, for it reads the disk."""
-        from satchel.embedding import availability
+    def asked(self, db: Connection | None = None) -> Asked:
+        """The engine for questions, as this snapshot, or one of just now, remembers it."""
+        from satchel.embedding.engines import Asked
 
-        return availability(self.settings)[0]
+        if self._given:
+            return Asked(self._given)
+        return self.engines.asked(self.standing(db))
 
-    @cached_property
-    def _engine_quick(self) -> bool:
-        from satchel.embedding import is_quick
+    def makers(self, *, quick: bool = False) -> tuple[Embedder, ...]:
+        """The engines whose vectors a text is to have; see `Engines.makers`."""
+        if self._given:
+            return (self._given,)
+        return self.engines.makers(self.standing(), quick=quick)
 
-        return is_quick(self.settings)
+    @property
+    def _given(self) -> Embedder | None:
+        return None if self.settings.embedding == "off" else self.given_embedder
+
+    def standing(self, db: Connection | None = None) -> Standing:
+        """Which model is in use, as this snapshot, or one of just now, remembers it."""
+        from satchel.embedding import standing
+
+        if self.given_embedder is not None or self.settings.embedding == "off":
+            return standing.Standing()
+        if db is not None:
+            return standing.read(db)
+        with self.store.read() as snapshot:
+            return standing.read(snapshot)
 
     @cached_property
     def vectors(self) -> VectorIndex:
@@ -127,28 +146,14 @@ class Replica:
 
         return Activity(self.store.home, self.auditor, self.store.replica_id)
 
-    def _embedding(self) -> tuple[Embedder | None, str]:
-        if self.given_embedder and self.settings.embedding != "off":
-            return self.given_embedder, ""
-        if not self._chosen:
-            from satchel.embedding import choose
-
-            self._chosen.append(choose(self.settings))
-        return self._chosen[0]
-
     def seen_as(self, settings: Settings) -> Replica:
         """The same store, engines and side database for another caller; close this one, not that.
 
         Any thread may use either.
         """
-        shared = ("activity", "auditor", "ranking", "vectors")
-        made = Replica(
-            self.store,
-            settings,
-            caller_of(settings),
-            given_embedder=self.given_embedder,
-            _chosen=self._chosen,
-        )
+        shared = ("activity", "auditor", "engines", "ranking", "vectors")
+        given = self.given_embedder
+        made = Replica(self.store, settings, caller_of(settings), given_embedder=given)
         made.__dict__.update({name: getattr(self, name) for name in shared})
         return made
 
@@ -180,11 +185,14 @@ def open_replica(settings: Settings, *, embedder: Embedder | None = None) -> Rep
     return Replica(store, settings, caller_of(settings), given_embedder=embedder)
 
 
-def open_store(settings: Settings) -> Store:
-    """The store in `settings.home`, with its audit: what every door opens."""
+def open_store(settings: Settings, path: Path | None = None) -> Store:
+    """The store in `settings.home`, with its audit: what every door opens.
+
+    A restore makes its draft at another `path`, audited with the keys of the same home.
+    """
     from satchel.audit.auditor import MachineAuditor
 
-    path = settings.home / DATABASE_FILE
+    path = path or settings.home / DATABASE_FILE
     return Store.open(path, durability=settings.durability, auditor=MachineAuditor(settings))
 
 

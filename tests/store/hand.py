@@ -6,6 +6,7 @@ Run as a program it answers pickled (statement, parameters) with rows or an erro
 
 from __future__ import annotations
 
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -13,7 +14,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    import fix_forked
 
 
 class Rows(list[tuple[Any, ...]]):
@@ -30,9 +34,7 @@ class Hand:
     """A connection in another process; raises the sqlite3 errors of that process."""
 
     def __init__(self, path: Path, *, recursive_triggers: bool = False) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._process = _started(path)
         self.execute(f"PRAGMA recursive_triggers = {int(recursive_triggers)}")
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
@@ -46,11 +48,28 @@ class Hand:
         return Rows(cast("list[tuple[Any, ...]]", answer))
 
     def close(self) -> None:
-        self._process.communicate(timeout=10)
-        assert self._process.returncode == 0
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._process.stdout:
+            self._process.stdin.close()
+            assert self._process.wait(timeout=10) == 0
 
 
-def serve(path: str) -> None:
+def _started(path: Path) -> subprocess.Popen[bytes] | fix_forked.Child:
+    """The process; forked where that can be done, as it costs more to start than to ask."""
+    import fix_forked  # not where this is the program
+
+    if fix_forked.fits([str(path)]):
+        server = fix_forked.server_of(__file__)
+        return server.start([str(path)], dict(os.environ), sys.stderr.fileno())
+    return subprocess.Popen(
+        [sys.executable, __file__, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+def main() -> None:
+    """Answer until nobody asks any more."""
+    path = sys.argv[1]
     with closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as db:
         while True:
             try:
@@ -66,4 +85,4 @@ def serve(path: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    main()

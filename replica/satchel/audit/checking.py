@@ -14,7 +14,7 @@ import apsw
 
 from satchel.audit import chain, covering, reads
 from satchel.audit.scribe import KEY_NAME
-from satchel.audit.telling import Said, heads_of, said_in, seen_in, start_in
+from satchel.audit.telling import Said, heads_of, keyless, said_in, seen_in, start_in
 from satchel.memory.moments import iso
 from satchel.protection import device_secrets, provider_of
 from satchel.store import damage, identity, succession
@@ -149,7 +149,10 @@ class _Checker:
         for replica_id in [*sorted(ids), current]:
             own = [(head, sure) for head, sure in heads if head.replica_id == replica_id.hex()]
             if replica_id in here or own:
-                yield self._one(db, name, replica_id, own, replica_id == current)
+                # What came with a backup and without its key is held by its links and by that head.
+                without = replica_id != current and (name, replica_id.hex()) in keyless(said)
+                key = None if without else self._key
+                yield self._one(db, name, replica_id, own, replica_id == current, key)
 
     def _one(
         self,
@@ -158,6 +161,7 @@ class _Checker:
         replica_id: bytes,
         told: Sequence[tuple[Head, bool]],
         current: bool,
+        key: bytes | None,
     ) -> Checked:
         kept = None if db is None else chain.kept(db, replica_id)
         last = kept.seq if kept else 0
@@ -171,14 +175,14 @@ class _Checker:
             chain=name,
             replica_id=replica_id.hex(),
             start=start_in(db, replica_id),
-            key=self._key,
+            key=key,
             heads=heads,
         )
         if verdict.broken and not current and not verdict.last and any(sure for _, sure in told):
             said = f"of {verdict.replica_id} nothing is here, and others tell of its {name}"
             verdict = replace(verdict, broken=replace(verdict.broken, message=said))
         if verdict.broken is None:
-            broken = self._unkept(verdict, kept)
+            broken = self._unkept(verdict, kept) if key == self._key else None
             if broken is None and current and name == WRITES and db is not None:
                 broken = _unrecorded(db, verdict)
             verdict = replace(verdict, broken=broken)

@@ -47,7 +47,7 @@ def lines_of(path: Path) -> Iterator[Iterator[str]]:
     """
     try:
         raw = io.BufferedReader(io.FileIO(path, "r", opener=opener))
-        with io.TextIOWrapper(raw, encoding="utf-8", errors="replace") as file:
+        with io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace") as file:
             yield iter(lambda: file.readline(LINE_CHARS_MAX + 1), "")
     except OSError as error:
         said = error.strerror or error

@@ -7,7 +7,6 @@ number, and that is what a forger makes.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -23,6 +22,7 @@ from satchel.store.meta import meta, set_meta
 from satchel_crypto.audit_record import CHAINS, FIRST_LINK, HEAD_PURPOSE, READS, Head
 from satchel_crypto.audit_record import Record as Kept
 from satchel_crypto.errors import CryptoError
+from satchel_crypto.file_system import flush_file
 from satchel_sync import limits
 from satchel_sync.audit import cut_of
 from satchel_sync.changes import AuditBatch, AuditHead, AuditHeld, AuditPart, AuditRecord
@@ -189,8 +189,4 @@ def _sendable(record: Kept) -> AuditRecord:
 
 def _sync(path: Path) -> None:
     with suppress(FileNotFoundError):  # all of it is in the file, which a checkpoint has synced
-        handle = os.open(path, os.O_RDWR)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        flush_file(path)

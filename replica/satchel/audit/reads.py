@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from satchel.audit import chain
+from satchel.store import flushing
 from satchel.store.activity import ACTIVITY_FILE as ACTIVITY_FILE
 from satchel.store.activity import BUSY_TIMEOUT_MS, prepare
 from satchel_crypto.private_file import settle
@@ -30,7 +31,8 @@ def connected(home: Path, *, durable: bool = False) -> Iterator[apsw.Connection]
         prepare(db)
         chain.prepare(db)
         if durable:
-            db.execute("PRAGMA synchronous = FULL")
+            for pragma in flushing.pragmas("full"):
+                db.execute(f"PRAGMA {pragma}")
             settle(home)
         yield db
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from satchel.protection import device_secrets, provider_of
 from satchel.store import identity
 from satchel.store.touched import TOOL, Notes, Touched
 from satchel_crypto.audit_record import READ, READS, SEEN_LINK, SEEN_SEQ, WRITES, named, some
+from satchel_crypto.file_system import flush_file
 
 if TYPE_CHECKING:
     from satchel.config import Settings
@@ -97,8 +97,9 @@ class Recorder:
 
         store = Path(str(db.filename))
         if self._settings.durability != "full":
+            # SQLite holds no lock on its log that closing it here would drop.
             with suppress(OSError):
-                _sync(store.with_name(store.name + "-wal"))
+                flush_file(store.with_name(store.name + "-wal"))
         limits = rotation.limits(db, now_ms, self._settings.audit_keep_days)
         drafts = rotation.rotated(db, replica_id, WRITES, limits)
         return [*drafts, *anchoring.anchored(self._scribe, store.parent, held, now_ms, limits)]
@@ -133,12 +134,3 @@ def _draft(action: str, actor: str | None, tool: str | None, rows: Sequence[Touc
 
 def _named(actor: str | None) -> str | None:
     return None if actor is None else named(actor)
-
-
-def _sync(path: Path) -> None:
-    """Bring a write-ahead log to the disk; SQLite holds no lock on it that closing would drop."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,6 +12,7 @@ from satchel_crypto.audit_record import (
     BEGAN,
     LINK_BYTES,
     READ,
+    RESTORED,
     ROTATED,
     SEEN_LINK,
     SEEN_SEQ,
@@ -25,7 +26,7 @@ from satchel_crypto.audit_verify import Start, start_of
 from satchel_crypto.errors import AuditBroken
 
 Said = Entry
-ACTIONS = (ANCHOR, BEGAN, ROTATED)
+ACTIONS = (ANCHOR, BEGAN, RESTORED, ROTATED)
 
 
 def said_in(db: apsw.Connection, replica_id: bytes | None = None) -> list[Said]:
@@ -57,10 +58,20 @@ def start_in(db: apsw.Connection | None, replica_id: bytes) -> Start:
         return Start()  # the walk stops at that record, if not before
 
 
+def keyless(said: Sequence[Said]) -> frozenset[tuple[str, str]]:
+    """(chain, replica id) of those that came with a backup and without their audit key."""
+    return frozenset(
+        (str(one.detail["chain"]), str(one.detail.get("replica_id")))
+        for one in said
+        if one.action == RESTORED and "chain" in one.detail
+    )
+
+
 def heads_of(said: Sequence[Said], name: str) -> list[tuple[Head, bool]]:
     """Heads of chains `name` that records tell of, and whether it is sure that the chain is here.
 
-    It is for one that the chain began behind, in the same file, unless a rotation removed it.
+    It is for one that the chain began behind, in the same file, and for one that was restored,
+    unless a rotation removed it.
     """
     removed = {
         str(one.detail["replica_id"])
@@ -71,7 +82,7 @@ def heads_of(said: Sequence[Said], name: str) -> list[tuple[Head, bool]]:
     for one in said:
         head = _head(one)
         if head is not None and head.chain == name and head.replica_id not in removed:
-            found.append((head, one.action == BEGAN))
+            found.append((head, one.action in (BEGAN, RESTORED)))
     return found
 
 
@@ -82,7 +93,7 @@ def _head(said: Said) -> Head | None:
         return _of(WRITES, detail.get(SEEN_SEQ), detail.get(SEEN_LINK), said.replica_id)
     if said.action == BEGAN and detail.get("why") == WHY_SUCCEEDED:
         name: str | int | None = said.chain
-    elif said.action == ANCHOR:
+    elif said.action in (ANCHOR, RESTORED):
         name = detail.get("chain")
     else:
         return None

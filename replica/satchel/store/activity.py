@@ -33,6 +33,8 @@ PURGE_EACH_MS = 60 * 1000
 WAL_PAGES = 100
 """Pages of the write-ahead log that go into the file at once; whoever opens it reads that many."""
 
+VERSION = 1
+"""`PRAGMA user_version` of the file."""
 SCHEMA = """
 DROP TABLE IF EXISTS read_audit;
 DROP TABLE IF EXISTS access;
@@ -268,7 +270,12 @@ def prepare(db: apsw.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL").fetchall()
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA secure_delete = ON").fetchall()
+    made_by = db.execute("PRAGMA user_version").get
+    if made_by > VERSION:  # told as any trouble of this file is: a reader goes on
+        raise OSError(f"it was written by a newer satchel: its version is {made_by}, not {VERSION}")
     db.execute(SCHEMA)
+    if made_by < VERSION:
+        db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _count(db: apsw.Connection, caller: str, ids: Sequence[str], at: int) -> None:

@@ -13,7 +13,7 @@ from weakref import WeakSet
 import apsw
 
 from satchel.errors import SatchelError, StoreBusy, StoreNewer, StoreUnusable
-from satchel.store import current, database_file, fingerprint, identity, limit, touched
+from satchel.store import current, database_file, fingerprint, flushing, identity, limit, touched
 from satchel_crypto import random_bytes
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Store:
         self.replica_id = b""
         self._place = (0, 0)
         self._schema = 0
+        self._restored: str | None = None
         self._durability = durability
         self._busy_timeout_ms = busy_timeout_ms
         self._clock = clock
@@ -83,6 +84,7 @@ class Store:
         try:
             store._place = database_file.make(path)
             store._recognise(store._db())
+            store._restored = identity.restored(store._db())
         except BaseException:
             store.close()
             raise
@@ -117,6 +119,7 @@ class Store:
             self._require_same_file()
             self._until_free(db, "BEGIN")
             try:
+                identity.require_same(db, self.path, self._restored)
                 yield db
                 if db.txn_state() == apsw.SQLITE_TXN_WRITE:
                     raise RuntimeError("a write inside a read transaction: nothing of it is kept")
@@ -238,9 +241,10 @@ class Store:
     def _still_ours(self, db: apsw.Connection) -> None:
         """Raise StoreNewer when a newer program has migrated the file since it was opened here.
 
-        StoreUnusable when another file has taken its place.
+        StoreUnusable when another file has taken its place, or a backup that of its content.
         """
         self._require_same_file()
+        identity.require_same(db, self.path, self._restored)
         if db.execute("PRAGMA user_version").get != self._schema:
             raise StoreNewer(
                 f"{self.path} was migrated by a newer satchel while this program had it open",
@@ -314,7 +318,7 @@ class Store:
     def _settle(self, db: apsw.Connection) -> None:
         database_file.use_wal(db, self.path)
         for pragma in (
-            f"synchronous = {'FULL' if self._durability == 'full' else 'NORMAL'}",
+            *flushing.pragmas(self._durability),
             f"cache_size = -{CACHE_KIB}",
             "temp_store = MEMORY",
             "recursive_triggers = 0",
@@ -374,7 +378,7 @@ def _translated(path: Path) -> Iterator[None]:
     except apsw.NotADBError as error:
         raise StoreUnusable(
             f"{path} is not a SQLite database, or is damaged at its beginning",
-            hint="move it away, or restore a backup over it",
+            hint="`satchel backup --list` shows what `satchel restore` can put in its place",
         ) from error
     except apsw.BusyError as error:
         raise _busy(path) from error
@@ -384,6 +388,7 @@ def _translated(path: Path) -> Iterator[None]:
         apsw.FullError,
         apsw.IOError,
         apsw.PermissionsError,
+        apsw.ReadOnlyError,
     ) as error:
         raise StoreUnusable(
             f"the replica {path} cannot be used: {error}",

@@ -5,13 +5,17 @@ How a file gets another id is in `succession`; every command reads this.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import apsw
 
+from satchel.errors import StoreUnusable
 from satchel_crypto import random_bytes
 
 ID_BYTES = 16
+RESTORED = "restored"
+"""Entry of `meta`: a random word of the last restore, which a program that had it open misses."""
 
 
 def make(db: apsw.Connection) -> None:
@@ -31,3 +35,21 @@ def known(db: apsw.Connection) -> tuple[bytes, str | None]:
     query = "SELECT replica_id, (SELECT value FROM meta WHERE name = 'fingerprint') FROM control"
     found: Any = db.execute(query).fetchone()
     return bytes(found[0]), found[1]
+
+
+def restored(db: apsw.Connection) -> str | None:
+    """The word of the restore that this file came by, None where it came by none."""
+    found: str | None = db.execute("SELECT value FROM meta WHERE name = ?", (RESTORED,)).get
+    return found
+
+
+def require_same(db: apsw.Connection, path: Path, word: str | None) -> None:
+    """Raise StoreUnusable when the file was restored since it was opened; `word` was its then.
+
+    A sync that stays in touch knows how far the file had come: it must not go on from there.
+    """
+    if restored(db) != word:
+        raise StoreUnusable(
+            f"{path} was restored from a backup while this program had it open",
+            hint="start this program again; what it was about to write now is not written",
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import resources
@@ -11,12 +10,11 @@ from pathlib import Path
 import apsw
 
 from satchel.errors import StoreNewer, StoreUnusable
-from satchel.store import folding, identity, triggers
+from satchel.store import backups, copying, folding, identity, triggers
 from satchel.store.seal import hash_texts
 
 APPLICATION_ID = 0x53544348
 """`STCH` in the file's header: a satchel replica."""
-BACKUP_PAGES = 2048
 
 
 @cache
@@ -55,7 +53,7 @@ def check(db: apsw.Connection, path: Path) -> None:
         raise StoreNewer(
             f"{path} was written by a newer satchel: its schema is {number},"
             f" this program knows {latest()}",
-            hint="upgrade satchel on this machine",
+            hint=_advice(path),
         )
 
 
@@ -101,35 +99,33 @@ def _backup(db: apsw.Connection, path: Path, number: int) -> None:
     """
     if _number(db) != number:
         return
-    folder = path.parent / "backups"
-    target = folder / f"{path.stem}-schema-{number:04}.db"
+    target = backups.before_migration(path.parent, path.stem, number)
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
         _copy(path, target)
     except (OSError, apsw.Error) as error:
         raise StoreUnusable(
-            f"no backup of {path} could be made in {folder}, so it was not migrated: {error}",
+            f"no backup of {path} could be made in {target.parent}, so it was not migrated:"
+            f" {error}",
             hint="free some disk space, or let this user write to that folder",
         ) from error
 
 
 def _copy(path: Path, target: Path) -> None:
-    """Copy a database, private and whole: the name appears when everything is in it."""
-    draft = target.with_suffix(f".{os.getpid()}.draft")
-    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
     source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    copy = apsw.Connection(str(draft))
     try:
-        with copy.backup("main", source, "main") as backup:
-            while not backup.done:
-                backup.step(BACKUP_PAGES)
-        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-        copy.close()
-        draft.replace(target)
+        copying.copy(source, target)
     finally:
-        copy.close()
         source.close()
-        draft.unlink(missing_ok=True)
+
+
+def _advice(path: Path) -> str:
+    """What to do with a newer file: the newer program, or the way back that its migration kept."""
+    upgrade = "upgrade satchel on this machine"
+    back = backups.way_back(path.parent, latest())
+    if not back:
+        return upgrade
+    return f"{upgrade}; or go back, without what was written since and not synced: {back}"
 
 
 def _number(db: apsw.Connection) -> int:

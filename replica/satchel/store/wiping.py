@@ -19,6 +19,8 @@ import apsw
 
 from satchel.errors import StoreBusy
 from satchel.store.activity import ACTIVITY_FILE, SCHEMA
+from satchel.store.backups import BACKUPS as BACKUPS
+from satchel.store.backups import names
 from satchel.store.meta import meta, set_meta
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ STEP_PAGES = 2_000
 """Pages of an index that one step merges: about 50 ms."""
 INDEXES = ("memory_fts", "chatlog_fts")
 VECTORS = "vectors"
-BACKUPS = "backups"
 
 
 def owe(db: apsw.Connection, keys: Collection[str]) -> None:
@@ -64,8 +65,8 @@ def wipe(store: Store, *, compact_bytes_max: int = COMPACT_BYTES_MAX) -> bool:
     for index in INDEXES:
         _merge(store, index)
     compacted = _compact(store, compact_bytes_max)
-    _drop_vectors(store.home / VECTORS)
-    _forget_access(store.home / ACTIVITY_FILE, keys)
+    drop_vectors(store.home / VECTORS)
+    forget_access(store.home / ACTIVITY_FILE, keys)
     store.cut_log()
     with store.write() as db:
         left = sorted(set(owed(db)) - set(keys))
@@ -99,7 +100,7 @@ def _merge(store: Store, index: str) -> None:
         pages = STEP_PAGES
 
 
-def _drop_vectors(folder: Path) -> None:
+def drop_vectors(folder: Path) -> None:
     """Delete the vector files: they are derived, and the next search builds them anew."""
     try:
         for path in _files(folder):
@@ -113,14 +114,14 @@ def _drop_vectors(folder: Path) -> None:
 
 def backups(home: Path) -> list[str]:
     """Backups, which hold the old text still: names relative to the home."""
-    return sorted(f"{BACKUPS}/{path.name}" for path in _files(home / BACKUPS))
+    return names(home)
 
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
 
 
-def _forget_access(path: Path, keys: Collection[str]) -> None:
+def forget_access(path: Path, keys: Collection[str]) -> None:
     """How often these rows were given and to whom just now; the audit keeps their ids."""
     if not path.exists():
         return
