@@ -215,6 +215,7 @@ def test_a_model_is_listed_used_and_verified(tmp_path: Path) -> None:
     assert (code, answer["name"], answer["dims"], answer["engine"]) == (0, "mine", 36, "native")
     assert "SATCHEL_MODEL is set" in said
     assert load(flags={"home": str(home)}, environ={}).model == "mine"
+    assert answer.pop("progress") is None, "nothing was written yet"
     assert satchel(home, "model", "verify")[1] == answer
 
     code, answer, _ = satchel(home, "model", "verify", PACKAGED)

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from satchel.embedding.contract import Embedder
 from satchel.embedding.models import Model, find_model
 from satchel.errors import EngineUnavailable
+from satchel.extras import from_wheels
 
 if TYPE_CHECKING:
     from satchel.config import Settings
 
-__all__ = ["Embedder", "Opened", "availability", "choose", "is_quick", "open_engine"]
+__all__ = ["Embedder", "Opened", "availability", "choose", "is_quick", "open_engine", "open_model"]
 
 NATIVE = "native"
 REFERENCE = "sentence-transformers"
 ENGINES = (NATIVE, REFERENCE)
+_INSTALLING = {
+    NATIVE: from_wheels("native"),
+    REFERENCE: "`pip install sentence-transformers safetensors`",
+}
 """What `auto` tries, in this order: the second needs torch, and seconds to start."""
 
 
@@ -39,13 +44,17 @@ def availability(settings: Settings) -> tuple[bool, str]:
 
 def is_quick(settings: Settings) -> bool:
     """Whether the engine that would be chosen loads within the time of one search."""
-    from satchel.embedding import native
-
     try:
-        engines, model = _ready(settings)
+        return is_quick_with(settings, find_model(settings.model, settings.home))
     except EngineUnavailable:
         return False
-    return engines[0] == NATIVE and native.is_quick(model)
+
+
+def is_quick_with(settings: Settings, model: Model) -> bool:
+    """The same of this model. Raises EngineUnavailable where no engine is here."""
+    from satchel.embedding import native
+
+    return engines_of(settings)[0] == NATIVE and native.is_quick(model)
 
 
 def choose(settings: Settings) -> tuple[Embedder | None, str]:
@@ -67,6 +76,15 @@ def open_engine(settings: Settings) -> Opened:
     Raises EngineUnavailable with the reason of each that did not, and how to mend the first.
     """
     engines, model = _ready(settings)
+    return _first(engines, model)
+
+
+def open_model(settings: Settings, model: Model) -> Opened:
+    """The same with this model. Raises EngineUnavailable."""
+    return _first(engines_of(settings), model)
+
+
+def _first(engines: list[str], model: Model) -> Opened:
     errors: list[EngineUnavailable] = []
     for engine in engines:
         try:
@@ -79,13 +97,18 @@ def open_engine(settings: Settings) -> Opened:
 
 def _ready(settings: Settings) -> tuple[list[str], Model]:
     """The engines that may be tried, in order, and the model. Raises EngineUnavailable."""
+    return engines_of(settings), find_model(settings.model, settings.home)
+
+
+def engines_of(settings: Settings) -> list[str]:
+    """The engines that may be tried, in order. Raises EngineUnavailable."""
     if settings.embedding == "off":
         raise EngineUnavailable(
             "embedding is off in the configuration",
             hint="`embedding.engine` = `auto` takes what is here",
             field="embedding.engine",
         )
-    return _engines(settings.embedding), find_model(settings.model, settings.home)
+    return _engines(settings.embedding)
 
 
 def _engines(asked: str) -> list[str]:
@@ -102,7 +125,7 @@ def _engines(asked: str) -> list[str]:
     if not here:
         raise EngineUnavailable(
             "; ".join(refusals.values()),
-            hint="install " + " or ".join(f"`satchel[{engine}]`" for engine in wanted),
+            hint=" or ".join(_INSTALLING[engine] for engine in wanted),
             field="embedding.engine",
         )
     return here

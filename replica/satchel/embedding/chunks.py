@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from satchel.embedding.contract import Embedder
 
 OVERLAP_SHARE = 8
 """A chunk repeats the last eighth of the one before, so that no sentence is seen only in halves."""
@@ -20,6 +23,13 @@ class Piece(NamedTuple):
     view: int
     chunk: int
     text: str
+
+
+class Made(NamedTuple):
+    """The vectors of one text by one model."""
+
+    embedder: Embedder
+    vectors: Sequence[tuple[Piece, bytes]]
 
 
 def split(text: str, window: int, count: Count) -> list[str]:

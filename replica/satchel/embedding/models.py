@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from satchel import plain_file
-from satchel.embedding import stamps
+from satchel.embedding import packs, stamps
 from satchel.embedding.prompts import Prompts, prompts_of
 from satchel.errors import EngineUnavailable
 
@@ -62,15 +62,15 @@ class Model:
     @property
     def window(self) -> int:
         """Tokens that one vector covers, from `sentence_bert_config.json`; 512 when unsaid."""
-        said = _read_json(self.folder / "sentence_bert_config.json").get("max_seq_length")
+        said = _settings(self.folder / "sentence_bert_config.json").get("max_seq_length")
         return said if isinstance(said, int) and said > 8 else 512
 
     @property
     def prompts(self) -> Prompts:
         """What is put before questions and texts."""
-        config = _read_json(self.folder / "config.json")
+        config = _settings(self.folder / "config.json")
         names = (self.name, str(config.get("_name_or_path", "")).rpartition("/")[2])
-        return prompts_of(names, _read_json(self.folder / "config_sentence_transformers.json"))
+        return prompts_of(names, _settings(self.folder / "config_sentence_transformers.json"))
 
     def _recognised(self, digest: stamps.Digest) -> str:
         try:
@@ -89,16 +89,19 @@ class Model:
 def find_model(given: str | None, home: Path | None = None) -> Model:
     """The model that the configuration names; None = the packaged one.
 
-    That is a known name, the name of a folder in <home>/models, or a folder. `home` is also where
-    digests of weights are remembered. Raises EngineUnavailable when the model is not on this
-    machine; nothing is ever downloaded.
+    That is a known name, the name of a folder in <home>/models or of an installed pack, or a
+    folder. `home` is also where digests of weights are remembered. Raises EngineUnavailable when
+    the model is not on this machine; nothing is ever downloaded.
     """
     stamped = stamps.stamps_folder(home) if home else None
     if given is None or given == PACKAGED_NAME:
         return _packaged(stamped)
     folder = Path(given).expanduser()
-    if home and folder.name == given and (home / MODELS / given).is_dir():
-        folder = home / MODELS / given
+    if folder.name == given:  # a bare name: no path
+        if home and (home / MODELS / given).is_dir():
+            folder = home / MODELS / given
+        elif pack := packs.find(given):
+            return _whole(Model(pack.name, pack.folder.resolve(), pack.sha256, stamped))
     if not folder.is_dir():
         raise EngineUnavailable(
             f"model {given!r} is neither a folder nor a known name",
@@ -106,12 +109,16 @@ def find_model(given: str | None, home: Path | None = None) -> Model:
             " else give the path of a sentence-transformers folder",
             field="embedding.model",
         )
-    if not (folder / "config.json").is_file():
-        raise unusable(folder, "it has no config.json")
     folder = folder.resolve()
-    _refuse_pipes(folder)
-    model = Model(folder.name, folder, PINNED.get(folder.name), stamped)
-    _ = model.weights  # a folder without weights is refused here, not at the first text
+    return _whole(Model(folder.name, folder, PINNED.get(folder.name), stamped))
+
+
+def _whole(model: Model) -> Model:
+    """The model itself. A folder without weights is refused here, not at the first text."""
+    if not (model.folder / "config.json").is_file():
+        raise unusable(model.folder, "it has no config.json")
+    _refuse_pipes(model.folder)
+    _ = model.weights
     return model
 
 
@@ -125,6 +132,8 @@ def _refuse_pipes(folder: Path) -> None:
 def _packaged(stamped: Path | None) -> Model:
     spec = find_spec(PACKAGED_MODULE)
     places = list(spec.submodule_search_locations or ()) if spec else []
+    if not places and (pack := packs.own(PACKAGED_NAME)):
+        return _whole(Model(PACKAGED_NAME, pack.folder.resolve(), PINNED[PACKAGED_NAME], stamped))
     if not places:
         raise EngineUnavailable(
             f"the packaged model {PACKAGED_NAME} is not installed",
@@ -146,11 +155,17 @@ def unusable(folder: Path, why: str) -> EngineUnavailable:
     )
 
 
-def _read_json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> object:
+    """What a file of a model's folder says; {} where there is none. Raises EngineUnavailable."""
     try:
-        found = json.loads(plain_file.read_bytes(path))
+        found: object = json.loads(plain_file.read_bytes(path))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise unusable(path.parent, f"{path.name}: {error}") from error
+    return found
+
+
+def _settings(path: Path) -> dict[str, object]:
+    found = read_json(path)
     return found if isinstance(found, dict) else {}

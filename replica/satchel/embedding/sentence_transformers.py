@@ -8,9 +8,12 @@ from typing import Any
 
 from satchel.embedding.contract import Embedder
 from satchel.embedding.models import Model
+from satchel.embedding.no_code import require_no_code
 from satchel.errors import EngineUnavailable
 
 BATCH_TEXTS = 32
+_FAILURES = (ImportError, OSError, ValueError, TypeError, AttributeError, RuntimeError, LookupError)
+"""What a folder that is not as it should be ends in."""
 
 
 class SentenceTransformersEmbedder:
@@ -51,16 +54,26 @@ class SentenceTransformersEmbedder:
 
 
 def load(model: Model) -> Embedder:
-    """The engine with this model. Raises EngineUnavailable with the reason when it can't load."""
+    """The engine with this model; what its folder brings of code is never run.
+
+    Raises EngineUnavailable with the reason when it can't load.
+    """
     model_id = model.model_id  # the weights are recognised before they are used
+    require_no_code(model.folder)
     try:
         from safetensors import SafetensorError
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise _unloadable(model_id, error) from error
     try:
-        engine = SentenceTransformer(str(model.folder), device="cpu", local_files_only=True)
-    except (ImportError, OSError, ValueError, RuntimeError, LookupError, SafetensorError) as error:
+        engine = SentenceTransformer(
+            str(model.folder),
+            device="cpu",
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (*_FAILURES, SafetensorError) as error:
         raise _unloadable(model_id, error) from error
     return SentenceTransformersEmbedder(engine, model)
 
@@ -68,7 +81,7 @@ def load(model: Model) -> Embedder:
 def _unloadable(model_id: str, error: Exception) -> EngineUnavailable:
     return EngineUnavailable(
         f"sentence-transformers could not load {model_id}: {error}",
-        hint="reinstall `satchel[sentence-transformers]`, or check the model folder",
+        hint="`pip install --upgrade sentence-transformers safetensors`, or check the model folder",
         field="embedding.engine",
     )
 

@@ -10,19 +10,22 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from satchel import plain_file
 from satchel_crypto import content_sha256
+from satchel_crypto.file_system import HERE
 
 Digest = Callable[[Path, Path | None], str]
 """A file and the folder of stamps, or none, to SHA-256 in hex."""
 STAMP_FILE = "weights.json"
 SETTLED_NS = 2_000_000_000
 """A file written to within this time may be written to again without its mtime changing: file
-systems count in steps, some of two seconds. Such a file is not stamped yet."""
+systems count in steps, some of two seconds. Of such a file only the place is remembered."""
+UNSETTLED = -1
+"""The size that no file has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +58,16 @@ def hashed(weights: Path, folder: Path | None) -> str:
     digest = content_sha256(weights)
     made = _stamp(weights, digest)
     same = before == _stamp(weights, "")
-    if folder and same and time.time_ns() - made.mtime_ns > SETTLED_NS:
-        _write(folder, {**_read(folder), str(weights): made})
+    if folder and same:
+        settled = time.time_ns() - made.mtime_ns > SETTLED_NS
+        kept = made if settled else replace(made, size=UNSETTLED)
+        _write(folder, {**_read(folder), str(weights): kept})
     return digest
+
+
+def remembered(folder: Path) -> list[Path]:
+    """Every file of weights that was ever hashed here, the last one first; some may be gone."""
+    return [Path(name) for name in reversed(_read(folder))]
 
 
 def stamps_folder(home: Path | None) -> Path:
@@ -99,7 +109,7 @@ def _write(folder: Path, stamps: dict[str, Stamp]) -> None:
         text = json.dumps({name: asdict(stamp) for name, stamp in stamps.items()}, indent=1)
         new.touch(mode=0o600)
         new.write_text(text, "utf-8")
-        new.replace(path)
+        HERE.replace(new, path)
     except OSError as error:
         import logging  # few commands have anything to log
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from satchel.embedding.chunks import Piece, split
+from satchel.embedding.chunks import Made, Piece, split
 from satchel.memory.limits import SESSION_GAP_MS
 from satchel.memory.search.names import GENERIC, said
 from satchel.store.sql import alive
@@ -95,18 +95,22 @@ def _named(role: str | None, text: str) -> str:
     return f"{role}: {text.strip()}" if is_name else text.strip()
 
 
-def attach(
-    db: Connection, embedder: Embedder, turn: Turn, made: Sequence[tuple[Piece, bytes]]
-) -> None:
-    """Store a turn's vectors in place of its older ones of this model, and unqueue it."""
-    db.execute(
-        "DELETE FROM turn_vector WHERE turn = ? AND model = ?", (turn.row, embedder.model_id)
-    )
-    db.executemany(
-        "INSERT INTO turn_vector(turn, model, view, chunk, dims, vector) VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (turn.row, embedder.model_id, piece.view, piece.chunk, embedder.dims, vector)
-            for piece, vector in made
-        ],
-    )
+def attach(db: Connection, turn: Turn, made: Sequence[Made]) -> None:
+    """Store a turn's vectors in place of its older ones of the same models, and unqueue it."""
+    for embedder, vectors in made:
+        model_id, dims = embedder.model_id, embedder.dims
+        db.execute("DELETE FROM turn_vector WHERE turn = ? AND model = ?", (turn.row, model_id))
+        db.executemany(
+            "INSERT INTO turn_vector(turn, model, view, chunk, dims, vector)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (turn.row, model_id, piece.view, piece.chunk, dims, vector)
+                for piece, vector in vectors
+            ],
+        )
     db.execute("DELETE FROM turn_queue WHERE turn = ?", (turn.row,))
+
+
+def enqueue(db: Connection, turn: Turn) -> None:
+    """Leave what is lacking to the next process that has the engine."""
+    db.execute("INSERT INTO turn_queue(turn) VALUES (?) ON CONFLICT DO NOTHING", (turn.row,))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from satchel.embedding.chunks import Piece, split
@@ -50,8 +52,27 @@ def rows_of(embedder: Embedder, memory: Memory, vectors: Sequence[bytes]) -> lis
     ]
 
 
-def attach(db: Connection, memory_id: str, model_id: str, made: Sequence[Embedding]) -> None:
-    """Store a memory's vectors in place of its older ones of this model, and unqueue it."""
+def moved(memory: Memory, made: Sequence[Embedding]) -> list[Embedding]:
+    """The same vectors as those of another memory, which has the same text."""
+    return [
+        replace(
+            one,
+            id=derived_id(memory.id, one.model or "", one.chunk or 0),
+            memory_id=memory.id,
+        )
+        for one in made
+    ]
+
+
+def of_model(made: Sequence[Embedding], model_id: str | None) -> list[Embedding]:
+    """Those by this model, or by the first there is where none is."""
+    models = [one.model for one in made]
+    wanted = model_id if model_id in models else next(iter(models), None)
+    return [one for one in made if one.model == wanted]
+
+
+def attach(db: Connection, memory_id: str, made: Sequence[Embedding]) -> None:
+    """Store a memory's vectors in place of its older ones of the same models, and unqueue it."""
     hash_texts(db)  # not only when sealed: a hash that comes later makes a second change of each
     for one in made:
         if rows.get(db, EMBEDDING, one.id) is None:
@@ -66,10 +87,11 @@ def attach(db: Connection, memory_id: str, model_id: str, made: Sequence[Embeddi
                 dtype=one.dtype,
                 vector=one.vector,
             )
-    db.execute(
-        "DELETE FROM embedding WHERE memory_id = ? AND model = ? AND chunk >= ?",
-        (memory_id, model_id, len(made)),
-    )
+    for model_id, chunks in Counter(one.model for one in made).items():
+        db.execute(
+            "DELETE FROM embedding WHERE memory_id = ? AND model = ? AND chunk >= ?",
+            (memory_id, model_id, chunks),
+        )
     db.execute("DELETE FROM embed_queue WHERE memory_id = ?", (memory_id,))
 
 

@@ -37,6 +37,8 @@ def for_hook(replica: Replica, call: HookCall, max_tokens: int) -> Shown:
     """What the host's model is given now; each memory once in a session, until it is compacted."""
     if call.event not in CONTEXT_EVENTS:
         return Shown("", [], 0)
+    if replica.embedding_state == "cold":  # the model in use is another than the configured one
+        replica.settings = replace(replica.settings, embedding="off")
     session = _session(call)
     if call.event == "session-start" and call.source not in HELD_SOURCES:
         replica.activity.not_given(session)

@@ -105,7 +105,7 @@ def _embedded(replica: Replica, progress: Progress) -> str:
         progress("embed", "texts", done, done + left)
 
     try:
-        drained = drain(replica, limit_s=EMBED_S_MAX, progress=made)
+        drained = drain(replica, limit_s=EMBED_S_MAX, quick=True, progress=made)
     except EngineUnavailable:
         return "queued"
     return "queued" if drained.left else "done"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from satchel.embedding.queue import DRAIN_TEXTS, drain
+from satchel.embedding.queue import drain
 from satchel.errors import SatchelError
 from satchel.replica import Replica
 
@@ -44,13 +44,8 @@ class Drainer:
         while self._work.wait() and not self._ended.is_set():
             self._work.clear()
             try:
-                self._until_empty()
+                drain(self._replica, stopped=self._ended.is_set)
             except SatchelError as error:
                 # The queue is durable: the next process that can goes on. Doctor shows its length.
                 _log.warning("the embedding queue rests: %s", error)
-                return
-
-    def _until_empty(self) -> None:
-        while not self._ended.is_set():
-            if not drain(self._replica, limit=DRAIN_TEXTS).done:
                 return

@@ -158,7 +158,7 @@ def _apply(replica: Replica, given: str, changes: dict[str, Any]) -> dict[str, A
     if stale and replica.embedding_state == "warm":
         from satchel.embedding.queue import drain
 
-        drain(replica, only=[held.id])
+        drain(replica, only=[held.id], quick=True)
     return view.memory(merged, replica.now_ms())
 
 

@@ -19,7 +19,7 @@ from satchel_sync.tables import CHATLOG, Chatlog
 if TYPE_CHECKING:
     from apsw import Connection
 
-    from satchel.embedding.chunks import Piece
+    from satchel.embedding.chunks import Made
     from satchel.embedding.turn_vectors import Turn
     from satchel.replica import Replica
 
@@ -110,34 +110,42 @@ def write(
 
 def _embed_now(
     replica: Replica, role: str, content: str, place: Mapping[str, Any]
-) -> tuple[Turn, list[tuple[Piece, bytes]]] | None:
+) -> tuple[Turn, list[Made]] | None:
     """Vectors, when the model is warm: before the transaction, so that no lock waits for it."""
-    if replica.embedding_state != "warm" or replica.embedder is None:
+    makers = replica.makers(quick=True) if replica.embedding_state == "warm" else ()
+    if not makers:
         return None
-    from satchel.embedding import turn_vectors
+    from satchel.embedding import chunks, turn_vectors
 
     with replica.store.read() as db:
         turn = turn_vectors.expected(db, turn_vectors.Turn(0, content, role, None, None), place)
-    pieces = turn_vectors.pieces(replica.embedder, turn)
-    vectors = replica.embedder.embed_documents([piece.text for piece in pieces])
-    return turn, list(zip(pieces, vectors, strict=True))
+    made = []
+    for maker in makers:
+        pieces = turn_vectors.pieces(maker, turn)
+        vectors = maker.embed_documents([piece.text for piece in pieces])
+        made.append(chunks.Made(maker, list(zip(pieces, vectors, strict=True))))
+    return turn, made
 
 
 def _attach(
     db: Connection,
     replica: Replica,
     key: str,
-    made: tuple[Turn, list[tuple[Piece, bytes]]] | None,
+    made: tuple[Turn, list[Made]] | None,
 ) -> None:
     """Inside the write: the vectors, where the turn stands as expected; else it stays queued."""
-    if made is None or replica.embedder is None:
+    if made is None:
         return
-    from satchel.embedding import turn_vectors
+    from satchel.embedding import standing, turn_vectors
 
     row = db.execute("SELECT row FROM chatlog WHERE id = ?", (key,)).get
     turn = turn_vectors.read(db, row)
     if turn is not None and turn[1:] == made[0][1:]:
-        turn_vectors.attach(db, replica.embedder, turn, made[1])
+        wanted = standing.settled(db, replica, [one.embedder.model_id for one in made[1]])
+        kept = [one for one in made[1] if one.embedder.model_id in wanted.kept]
+        turn_vectors.attach(db, turn, kept)
+        if wanted.more:
+            turn_vectors.enqueue(db, turn)
 
 
 def _next_ordinal(db: Connection, caller: Caller, conversation: str) -> int:

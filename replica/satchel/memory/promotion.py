@@ -234,7 +234,7 @@ def _promoted(
     if kept.outcome != "exists" and replica.embedding_state == "warm":
         from satchel.embedding.queue import drain
 
-        drain(replica, only=[kept.id])
+        drain(replica, only=[kept.id], quick=True)
     return Promoted(
         id=kept.id,
         from_id=origin,

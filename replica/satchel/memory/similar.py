@@ -19,7 +19,6 @@ from satchel_sync.tables import Embedding, Memory
 if TYPE_CHECKING:
     from apsw import Connection
 
-    from satchel.embedding.contract import Embedder
     from satchel.memory.difference import Difference
     from satchel.replica import Replica
 
@@ -37,6 +36,8 @@ class Near(NamedTuple):
 
     rows: tuple[int, ...]
     change: int
+    model_id: str
+    dims: int
     vector: bytes
 
 
@@ -58,39 +59,41 @@ class Likeness(NamedTuple):
 
 def scan(replica: Replica, draft: Memory, made: Sequence[Embedding] | None) -> Near | None:
     """The nearest memories of the same type and owner; None where there is no vector to compare."""
-    embedder = replica.embedder if made else None
-    vector = made[0].vector if made and len(made) == 1 else None
-    if embedder is None or vector is None:
+    if not made:
         return None
+    from satchel.embedding.vectors import of_model
     from satchel.vectors.source import SOURCES  # without a vector nothing of it is needed
 
     where, params = _comparable(replica, draft)
     with replica.store.read() as db:
+        own = of_model(made, replica.standing(db).in_use)
+        one = own[0]
+        if len(own) > 1 or one.vector is None or one.model is None or one.dims is None:
+            return None
         change = db.execute(SOURCES["memory"].newest).get or 0
         rows = replica.vectors.nearest(
             db,
             replica.caller,
             "memory",
-            embedder.model_id,
-            embedder.dims,
-            vector,
+            one.model,
+            one.dims,
+            one.vector,
             LOOKED_AT,
             where,
             params,
         )
-    return Near(tuple(rows), change, vector)
+    return Near(tuple(rows), change, one.model, one.dims, one.vector)
 
 
 def likenesses(
     db: Connection, replica: Replica, draft: Memory, near: Near | None
 ) -> list[Likeness]:
     """Inside the write: those near enough, nearest first, as they are now."""
-    embedder = replica.embedder if near else None
-    if near is None or embedder is None:
+    if near is None:
         return []
-    rows = [*near.rows, *_stored_since(db, embedder, near.change)]
+    rows = [*near.rows, *_stored_since(db, near)]
     chunks = replica.vectors.chunks(
-        db, "memory", embedder.model_id, embedder.dims, near.vector, list(dict.fromkeys(rows))
+        db, "memory", near.model_id, near.dims, near.vector, list(dict.fromkeys(rows))
     )
     close = {row: one.cosine for row, one in chunks.items() if one.cosine > TOLD_ABOVE}
     if not close:
@@ -189,11 +192,11 @@ def _comparable(replica: Replica, draft: Memory) -> tuple[str, dict[str, Any]]:
     return where, params
 
 
-def _stored_since(db: Connection, embedder: Embedder, change: int) -> list[int]:
+def _stored_since(db: Connection, near: Near) -> list[int]:
     """Memories whose vectors came or changed since the scan."""
     from satchel.vectors.source import SOURCES, params_of
 
-    params = {**params_of(embedder.model_id, embedder.dims), "counter": change}
+    params = {**params_of(near.model_id, near.dims), "counter": near.change}
     found = db.execute(SOURCES["memory"].changes, params)
     return [row for _, row, *_ in found if isinstance(row, int)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from satchel.embedding import vectors
+from satchel.embedding import standing, vectors
 from satchel.store import rows
 from satchel.store.embedded_text import text_hash
 from satchel_sync.tables import Embedding, Memory
@@ -38,10 +38,14 @@ class Written:
 
 
 def embed_now(replica: Replica, draft: Memory) -> list[Embedding] | None:
-    """Vectors, when the model is warm: before the transaction, so that no lock waits for it."""
-    if replica.embedding_state != "warm" or replica.embedder is None:
+    """Vectors, when the model is warm: before the transaction, so that no lock waits for it.
+
+    Of two models while one takes the other's place, those that questions are asked with first.
+    """
+    if replica.embedding_state != "warm":
         return None
-    return vectors.make(replica.embedder, draft)
+    makers = replica.makers(quick=True)
+    return [one for maker in makers for one in vectors.make(maker, draft)] if makers else None
 
 
 def store_new(
@@ -49,10 +53,7 @@ def store_new(
 ) -> EmbeddingOutcome:
     """Inside the write: the row with its vectors, or with its place in the queue."""
     rows.insert(db, memory)
-    if made is not None and replica.embedder is not None:
-        vectors.attach(db, memory.id, replica.embedder.model_id, made)
-        return "done"
-    return leave_queued(db, replica, memory.id)
+    return _attach(db, replica, memory.id, made) if made else leave_queued(db, replica, memory.id)
 
 
 def give_vectors(
@@ -66,12 +67,20 @@ def give_vectors(
     Else it is queued.
     """
     wanted = text_hash(memory.title, memory.aliases, memory.content)
-    embedder = replica.embedder if made else None
-    if embedder is None or not made or wanted != made[0].content_hash:
+    if not made or wanted != made[0].content_hash:
         return leave_queued(db, replica, memory.id)
-    own = vectors.rows_of(embedder, memory, [one.vector or b"" for one in made])
-    vectors.attach(db, memory.id, embedder.model_id, own)
-    return "done"
+    return _attach(db, replica, memory.id, vectors.moved(memory, made))
+
+
+def _attach(
+    db: Connection, replica: Replica, memory_id: str, made: Sequence[Embedding]
+) -> EmbeddingOutcome:
+    """Vectors that were made before the write; the model may have been changed since."""
+    wanted = standing.settled(db, replica, [one.model or "" for one in made])
+    vectors.attach(db, memory_id, [one for one in made if one.model in wanted.kept])
+    if wanted.more:
+        vectors.enqueue(db, memory_id, replica.now_ms())
+    return "done" if wanted.kept else "queued"
 
 
 def leave_queued(db: Connection, replica: Replica, memory_id: str) -> EmbeddingOutcome:

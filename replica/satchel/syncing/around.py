@@ -36,6 +36,7 @@ def embed(
             drained = queue.drain(
                 replica,
                 limit_s=limit_s,
+                quick=True,
                 progress=lambda done, left: progress("embedding", "texts", done, done + left),
             )
             told["done"] = drained.done

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from satchel.errors import ConfigInvalid, EngineUnavailable
+from satchel.extras import from_wheels
 from satchel.secret_store import PASSWORDS, has_secret, secret_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def need_warehouse() -> None:
     if missing:
         raise EngineUnavailable(
             f"the warehouse part is not installed: {missing} is missing",
-            hint="pip install 'satchel[warehouse]'",
+            hint=from_wheels("warehouse"),
         )
 
 

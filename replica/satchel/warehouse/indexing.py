@@ -28,8 +28,10 @@ def index(
     """
     dsn = admin_dsn(settings)
     from satchel.embedding import choose
+    from satchel.embedding.library import embedder_in_use
     from satchel_warehouse.search import indexing
 
+    embedder = embedder or embedder_in_use(settings)
     engine, reason = (embedder, "") if embedder else choose(settings)
     found = indexing.index(
         dsn,

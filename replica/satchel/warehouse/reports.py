@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from satchel import duration
 from satchel.errors import EngineUnavailable, InvalidInput, NotFound, did_you_mean
+from satchel.extras import from_wheels
 from satchel.memory.text import optional_name
 from satchel.warehouse import refreshing
 from satchel.warehouse.dsns import need_warehouse, report_dsn
@@ -249,6 +250,6 @@ def _need(format: str) -> None:  # noqa: A002
     if missing:
         raise EngineUnavailable(
             f"{format} reports need a part that is not installed: {missing[0]} is missing",
-            hint="pip install 'satchel[report]'; csv, json and table work without it",
+            hint=f"csv, json and table work without it; {from_wheels('report')}",
             field="format",
         )

@@ -101,7 +101,7 @@ def revoke(
 
 def _password(path: Path) -> str:
     try:
-        text = path.read_text("utf-8").rstrip("\r\n")
+        text = path.read_text("utf-8-sig").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigInvalid(
             f"the password file {path} cannot be read: {error}", field="password_file"

@@ -90,6 +90,10 @@ def _searched(
     request = _request(wanted, desk.now_ms)
     if wanted.mode == "keyword":
         settings = replace(settings, embedding="off")
+    elif embedder is None:
+        from satchel.embedding.library import embedder_in_use
+
+        embedder = embedder_in_use(settings)
     corpus = WarehouseCorpus(desk)
     with slice_of(settings, corpus, embedder, desk.now_ms) as replica:
         if engine := embedder_of(replica)[0]:

@@ -136,9 +136,9 @@ def give_turn_vectors(
 def embed_turns(replica: Replica, embedder: Embedder, most: int) -> None:
     """Make the vectors of up to so many of the likeliest turns that have none yet."""
     with replica.store.write() as db:
-        Turns().sweep(db, embedder.model_id, replica.now_ms())
+        Turns().sweep(db, [embedder.model_id], replica.now_ms())
         db.execute("DELETE FROM turn_queue WHERE turn IN (SELECT turn FROM turn_vector)")
-    drain_batch(replica, embedder, Turns(), most)
+    drain_batch(replica, [embedder], Turns(), most)
 
 
 class _Still:

@@ -105,12 +105,14 @@ def _kind(name: str) -> Kind:
     return "memory" if name == "memory" else "chatlog"
 
 
-def embedder_of(replica: Replica) -> tuple[Embedder | None, list[str]]:
-    """The embedder, or the notice that meaning is off."""
+def embedder_of(
+    replica: Replica, db: Connection | None = None
+) -> tuple[Embedder | None, list[str]]:
+    """The embedder whose vectors this snapshot has, with what to tell; or that meaning is off."""
     try:
-        embedder = replica.embedder
+        asked = replica.asked(db)
     except EngineUnavailable as error:
         return None, [f"meaning is off, keywords only: {error}"]
-    if embedder is None:
-        return None, [f"meaning is off, keywords only: {replica.embedder_reason}"]
-    return embedder, []
+    if asked.embedder is None:
+        return None, [f"meaning is off, keywords only: {asked.reason}"]
+    return asked.embedder, list(asked.notices)

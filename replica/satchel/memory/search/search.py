@@ -106,9 +106,9 @@ def search(
 def answered(replica: Replica, request: Request) -> SearchAnswer:
     """One snapshot of the store, from the question to the hits; no trace of it is kept yet."""
     caller, engine, recipe = replica.caller, replica.ranking, replica.recipe
-    embedder, told = embedder_of(replica)
-    scale = calibration(embedder.model_id if embedder else None)
     with replica.store.read() as db:
+        embedder, told = embedder_of(replica, db)
+        scale = calibration(embedder.model_id if embedder else None)
         wanted = request.wanted.settled(db, caller)
         told += notices.of_filters(db, caller, wanted)
         corpus = replica.corpus

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import EngineUnavailable
+from satchel.extras import from_wheels
 from satchel.warehouse.dsns import admin_dsn
 from satchel_sync.errors import SyncError
 
@@ -57,7 +58,7 @@ def require_client() -> None:
     except ImportError as error:
         raise EngineUnavailable(
             f"the metrics part is not installed: {error.name} is missing",
-            hint="pip install 'satchel[warehouse,metrics]'",
+            hint=from_wheels("warehouse,metrics"),
         ) from error
 
 
