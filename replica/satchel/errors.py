@@ -12,6 +12,7 @@ SatchelError                 1
 ├── StoreUnusable            1  the replica's file or folder cannot be used
 ├── StoreBusy                1  another process holds the replica for too long
 ├── StoreNewer              13  a newer satchel wrote this replica
+├── BackupUnusable           1  a folder or file is no whole backup of a replica
 ├── TimedOut                 1  a call took longer than it may, and was stopped
 ├── EngineUnavailable        1  an optional engine was asked for and is not there
 └── OutputFailed             1  the answer could not be written to stdout
@@ -20,6 +21,17 @@ SatchelError                 1
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+POINTER = "`satchel doctor` tells more"
+DOCTORS = frozenset(
+    {
+        *("store_unusable", "store_newer", "store_busy", "config_invalid", "engine_unavailable"),
+        *("ranking_unavailable", "native_mismatch", "provider_unavailable", "fips_refused"),
+        *("selftest_failed", "vault_damaged", "hub_unreachable", "hub_refused", "hub_read_only"),
+    }
+)
+"""Codes of what keeps satchel from starting, or from reaching its warehouse: `satchel doctor` looks
+at each of these."""
 
 
 class SatchelError(Exception):
@@ -114,6 +126,12 @@ class StoreNewer(SatchelError):
     exit_code = 13
 
 
+class BackupUnusable(SatchelError):
+    """A folder or file is no whole backup of a replica, or it was damaged."""
+
+    code = "backup_unusable"
+
+
 class TimedOut(SatchelError):
     """A call took longer than it may, and was stopped."""
 
@@ -149,11 +167,19 @@ def is_typed(error: BaseException) -> bool:
 
 
 def explain(error: Exception) -> tuple[dict[str, str], int]:
-    """What a door shows of any exception, and its exit code; an untyped one is `internal`, 1."""
+    """What a door shows of any exception, and its exit code; an untyped one is `internal`, 1.
+
+    Of what is wrong with this machine the hint ends with who tells more: the doctor.
+    """
     if is_typed(error):
-        return describe(error), int(getattr(error, "exit_code", SatchelError.exit_code))
+        shown = describe(error)
+        if shown["code"] in DOCTORS and "satchel doctor" not in shown["hint"]:
+            shown["hint"] = "; ".join(filter(None, (shown["hint"], POINTER)))
+        return shown, int(getattr(error, "exit_code", SatchelError.exit_code))
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     hint = "this is a fault of satchel: please report it, with what --verbose shows"
+    if isinstance(error, ImportError):
+        hint = f"a package that satchel needs is missing or broken: {POINTER}"
     return {"code": "internal", "message": message, "hint": hint, "field": ""}, 1
 
 

@@ -14,7 +14,8 @@ import pytest
 from fix_command import COMMAND, TIMEOUT_S, Run, environment, run
 from fix_servers import free_port, owned_folder
 
-from satchel import config, doctor_network
+from satchel import config
+from satchel.doctor.network import network as network_check
 
 COUNTED = """
 import atexit, json, sys
@@ -260,7 +261,7 @@ def test_doctor_tells_where_a_dsn_leads(
     tmp_path: Path, dsn: str, variables: dict[str, str], verdict: str, told: str
 ) -> None:
     home = {"SATCHEL_HOME": str(tmp_path), "SATCHEL_WAREHOUSE_DSN": dsn}
-    found = doctor_network.network(config.load(environ=home | variables))
+    found = network_check(config.load(environ=home | variables))
     (line,) = (one for one in found.found.split("; ") if one.startswith("sync.postgres"))
     assert told in line
     assert found.ok == verdict

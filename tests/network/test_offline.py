@@ -139,7 +139,7 @@ def test_a_broken_config_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[network]\nmode = 'nonne'\n")
     done = run("doctor", "--offline", SATCHEL_HOME=str(tmp_path))
     assert done.code == 1
-    assert [one["name"] for one in done.json["checks"]] == ["sqlite", "config"]
+    assert [one["name"] for one in done.json["checks"]] == ["program", "sqlite", "config"]
 
 
 # ---- the system's own word ----------------------------------------------------------------------

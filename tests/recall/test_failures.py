@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.doctor_hooks import hooks
+from satchel.doctor.hooks import hooks
 from satchel.hooks.failures import FAILURES_BYTES_MAX, FAILURES_FILE, keep, listed
 
 

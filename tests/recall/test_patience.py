@@ -18,7 +18,7 @@ from fix_transcripts import SESSION, claude_code
 
 from satchel.cli import hooked
 from satchel.config import Settings
-from satchel.doctor_hooks import hooks
+from satchel.doctor.hooks import hooks
 from satchel.hooks.failures import listed
 from satchel.memory import chatlog
 from satchel.replica import open_replica

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from satchel.cli.options import GLOBAL_OPTIONS, flag
-from satchel.errors import SatchelError
+from satchel.errors import POINTER, SatchelError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def keep(error: Exception, words: Sequence[str]) -> int:
     except SatchelError:  # no home: the failure may be just that
         kept = False
     if not kept:
-        sys.stderr.write(f"satchel {command}: {shown['message']}\n")
+        sys.stderr.write(f"satchel {command}: {shown['message']}; {POINTER}\n")
     return 0
 
 

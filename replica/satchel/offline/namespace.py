@@ -40,7 +40,7 @@ def _refusal(prefix: list[str]) -> str:
     try:
         done = subprocess.run(
             [*prefix, sys.executable, "-I", "-S", "-c", ""],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace",
             timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:

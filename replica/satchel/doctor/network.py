@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from satchel.doctor import Check
+from satchel.doctor.check import Check
 from satchel.offline.proof import Proof, prove
 from satchel_crypto.network import enforced, refusals
 
 if TYPE_CHECKING:
     from satchel.config import Settings
+
+AS_INSTALLED = (
+    "mode open; nothing is named or enabled, so only a command that is asked to opens a path"
+    " (`--json` lists them)"
+)
 
 
 def network(settings: Settings) -> Check:
@@ -23,6 +28,7 @@ def network(settings: Settings) -> Check:
         name="network",
         ok="warn" if blocked else "ok",
         found="; ".join(found),
+        brief=f"{AS_INSTALLED}; {_hook()}" if paths == status(_as_installed(settings)) else "",
         why=f"{', '.join(one.path for one in blocked)}: named, and closed" if blocked else "",
         fix="; ".join(one.fix for one in blocked if one.fix),
     )
@@ -43,6 +49,13 @@ def offline(settings: Settings) -> Check:
     if proof.failed:
         return Check(name="offline", ok="fail", found=found, why=proof.failed)
     return Check(name="offline", ok="ok", found=found)
+
+
+def _as_installed(settings: Settings) -> Settings:
+    """Nothing is named, enabled or closed."""
+    from satchel.config import Settings
+
+    return Settings(home=settings.home)
 
 
 def _hook() -> str:

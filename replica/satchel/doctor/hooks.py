@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from satchel.doctor import Check
+from satchel.doctor.check import Check
 from satchel.hooks import failures
 from satchel.memory.moments import iso
 
