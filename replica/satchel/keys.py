@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -89,8 +90,14 @@ def trust(
     from satchel_crypto.key_file import KeyFile
     from satchel_crypto.trusted import succeeded
 
+    if data.startswith(b"-----BEGIN"):
+        raise InvalidInput(
+            "that is a public key in PEM, and no key file",
+            hint="`satchel key export` writes one there; a PEM is for `verify.py --signer`",
+            field="file",
+        )
     store = key_store(settings)
-    file = KeyFile.parse(data, store.provider)
+    file = KeyFile.parse(data.removeprefix(codecs.BOM_UTF8), store.provider)
     before = succeeded(store.trusted.all(), file)
     whom = _whom(of) if of is not None else (before.of if before else file.of)
     if fingerprint is not None:

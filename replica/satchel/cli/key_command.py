@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +24,8 @@ def make() -> Any:
             "list": lambda: command("list", list_),
             "trust": lambda: command("trust", trust),
             "export": lambda: command("export", export),
+            "sign": lambda: command("sign", sign),
+            "verify": lambda: command("verify", verify),
         },
     )
 
@@ -114,6 +117,36 @@ def export(
         return
     sys.stdout.write(data.decode("utf-8"))
     sys.stdout.flush()
+
+
+def sign(
+    door: Door,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What is signed: 16 MB at most")],
+    yes: Yes = False,
+) -> None:
+    """Sign a file as `openssl` verifies it: FILE.sig and signer.pem are written beside it."""
+    from satchel import file_signatures
+
+    require_operator(door, "files are signed")
+    door.answer(file_signatures.sign(door.settings, file, overwrite=yes), changed=True)
+
+
+def verify(
+    door: Door,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="FILE.sig and signer.pem beside it")],
+) -> None:
+    """Check the signature beside a file, and by whom it is; exit 4 for a stranger."""
+    from satchel import file_signatures
+    from satchel_crypto.errors import SignerUnknown
+
+    found = file_signatures.verify(door.settings, file)
+    door.answer(found)
+    if found["signer"]["who"] == "unknown":
+        raise SignerUnknown(
+            f"{file} is signed by the key {found['signer']['key_id']}, which is not trusted here:"
+            " it proves nothing yet",
+            hint="`satchel key trust FILE` with the key file of the machine that signed",
+        )
 
 
 def _read(file: str) -> bytes:
