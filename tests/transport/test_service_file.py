@@ -12,7 +12,8 @@ import pytest
 from fix_guarded import listener
 from fix_routes import SECRET
 
-from satchel import config, doctor_network
+from satchel import config
+from satchel.doctor.network import network as network_check
 from satchel_crypto.errors import NetworkRefused
 from satchel_crypto.network import Policy, Rule, Target
 from satchel_warehouse import dsn as dsns
@@ -180,5 +181,5 @@ def test_doctor_asks_nobody_either(server: socket.socket, home: Path) -> None:
     (home / ".pg_service.conf").write_text(asking(server))
     said = {"SATCHEL_HOME": str(home / "h"), "SATCHEL_WAREHOUSE_DSN": "service=svc"}
     for mode in ("open", "none"):
-        doctor_network.network(config.load(environ=said | {"SATCHEL_NETWORK_MODE": mode}))
+        network_check(config.load(environ=said | {"SATCHEL_NETWORK_MODE": mode}))
     asked_nobody(server)

@@ -19,11 +19,15 @@ from satchel_warehouse import admin, roles
 pytestmark = NEEDS_POSTGRES
 
 
+ADD_ACME = "SET ROLE satchel_owner; SELECT satchel.add_tenant('acme')"
+
+
 @pytest.fixture(scope="module")
 def by_hand(dba: Administrator) -> Administrator:
-    """A warehouse that psql made."""
+    """A warehouse that psql made, with a second tenant."""
     dba.anew()
     dba.psql("init.sql")
+    dba.command(ADD_ACME)
     return dba
 
 
@@ -46,7 +50,6 @@ def test_all_is_done_or_nothing(by_hand: Administrator) -> None:
     other.drop()
 
 
-ADD_ACME = "SET ROLE satchel_owner; SELECT satchel.add_tenant('acme')"
 KINDS = {
     "replica": {},
     "searcher": {"kind": "reporter", "search": "on"},
@@ -56,7 +59,6 @@ KINDS = {
 
 
 def test_a_login_is_the_one_that_grant_makes(by_hand: Administrator) -> None:
-    by_hand.command(ADD_ACME)
     for name, given in KINDS.items():
         for _ in range(2):
             by_hand.psql("grant.sql", login=f"psql {name}", **given)
@@ -108,6 +110,7 @@ def held(by_hand: Administrator, name: str) -> list[str]:
 def test_a_login_that_cannot_be_is_refused(
     by_hand: Administrator, login: str, wrong: dict[str, str]
 ) -> None:
+    by_hand.psql("grant.sql", login="psql replica")
     before = by_hand.roles()
     with pytest.raises(AssertionError, match="ERROR"):
         by_hand.psql("grant.sql", login=login, **wrong)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from alembic import command
-from alembic.config import Config
 from psycopg import sql
-from sqlalchemy import Connection as SqlConnection
 
 from satchel_crypto.network import Policy
 from satchel_crypto.provider import Provider
@@ -32,6 +29,10 @@ from satchel_warehouse.functions import GROUPS, OWNER, TENANT
 from satchel_warehouse.login import Dsn
 from satchel_warehouse.machines import Machine
 from satchel_warehouse.sessions import administered, one, revision
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection as SqlConnection
 
 MIGRATE_LOCK = 5_202_611_290
 """Key of the advisory lock that one migration at a time holds."""
@@ -75,7 +76,7 @@ def migrate(admin_dsn: Dsn, *, policy: Policy = NAMED) -> Status:
         revision(db)
         if not _has_groups(db):
             retried(lambda: _prepare(db))
-        _migrate(db, _upgrade)
+        retried(lambda: _migrate(db, _upgrade))  # a push that runs may deadlock with it
     return status(admin_dsn, policy=policy)
 
 
@@ -158,6 +159,8 @@ def _migrate(db: Connection, name: Callable[[Connection], None], partitions: int
 
     In one transaction: a hub of new doors that said its old version would let nobody in.
     """
+    from alembic import command  # 0.5 s, and whoever only looks does without it
+
     with sqlalchemy(db) as wrapped:
         db.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATE_LOCK,))
         db.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(OWNER)))
@@ -173,6 +176,8 @@ def alembic_config(
     connection: SqlConnection | None, partition_by: str | None = None, **options: Any
 ) -> Config:
     """Alembic's settings for one connection, or none where it only writes SQL."""
+    from alembic.config import Config
+
     config = Config(**options)
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes |= {"connection": connection, "partition_by": partition_by}

@@ -63,8 +63,12 @@ def _dialled(path: str, options: dict[str, Any]) -> Connection:
 
 @contextmanager
 def sqlalchemy(connection: Connection) -> Iterator[SqlConnection]:
-    """A SQLAlchemy connection over an open one, in one transaction (for alembic and metadata)."""
+    """A SQLAlchemy connection over an open one, in one transaction (for alembic and metadata).
+
+    What the database says is raised as psycopg's own error.
+    """
     from sqlalchemy import create_engine  # 0.2 s, and a sync does without it
+    from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import StaticPool
 
     engine = create_engine(
@@ -74,6 +78,10 @@ def sqlalchemy(connection: Connection) -> Iterator[SqlConnection]:
     try:
         with engine.begin() as wrapped:
             yield wrapped
+    except DBAPIError as error:
+        if not isinstance(error.orig, psycopg.Error):
+            raise
+        raise error.orig from error
     finally:
         if not connection.closed:
             connection.autocommit = True

@@ -184,6 +184,8 @@ _NO_ENTRY = (
     "authentication failed",
     "does not exist",
     "no pg_hba.conf entry",
+    "pg_hba.conf rejects",
+    "is not permitted to log in",
     "permission denied",
     "no such user",
     "no such database",

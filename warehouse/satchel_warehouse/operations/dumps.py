@@ -92,8 +92,8 @@ def _restore(data_dir: Path, dsn: str, file: IO[bytes], dump: Path) -> None:
     ]
     done = subprocess.run(
         [server.programs / "pg_restore", *_OPTIONS, "--no-password", *where],
-        check=False, stdin=file, capture_output=True, text=True, errors="replace", cwd=data_dir,
-        **server.account.process(),
+        check=False, stdin=file, capture_output=True, encoding="utf-8", errors="replace",
+        cwd=data_dir, **server.account.process(),
     )  # fmt: skip
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error:" in line] or [
