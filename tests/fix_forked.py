@@ -93,14 +93,18 @@ class Server:
     lock: threading.Lock
 
     def start(
-        self, words: Sequence[str | bytes], environment: Mapping[str, str], err: int
+        self,
+        words: Sequence[str | bytes],
+        environment: Mapping[str, str],
+        err: int | None,
+        folder: str | None = None,
     ) -> Child:
-        """A process whose stderr is the file `err`."""
-        order = Order(list(map(os.fsdecode, words)), environment, str(Path.cwd()))
+        """A process whose stderr is the file `err`, or where its stdout is."""
+        order = Order(list(map(os.fsdecode, words)), environment, folder or str(Path.cwd()))
         its_in, to_in = os.pipe()
         (out, its_out), (status, its_status) = os.pipe(), os.pipe()
         with self.lock:
-            ends = [its_in, its_out, err, its_status]
+            ends = [its_in, its_out, its_out if err is None else err, its_status]
             socket.send_fds(self.way, [json.dumps(asdict(order)).encode()], ends)
         for end in (its_in, its_out, its_status):
             os.close(end)
@@ -137,12 +141,21 @@ def server_of(program: str, environment: tuple[tuple[str, str], ...] = ()) -> Se
 
 
 def forked(
-    words: Sequence[str | bytes], environment: Mapping[str, str], stdin: bytes, timeout_s: float
+    words: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    stdin: bytes,
+    timeout_s: float,
+    *,
+    folder: str | None = None,
+    merged: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """`satchel WORDS` to its end. Raises subprocess.TimeoutExpired when it was killed for time."""
+    """`satchel WORDS` to its end; `merged` brings its stderr into its stdout, in order of time.
+
+    Raises subprocess.TimeoutExpired when it was killed for time.
+    """
     err, its_err = os.pipe()
     try:
-        child = server_of("satchel").start(words, environment, its_err)
+        child = server_of("satchel").start(words, environment, None if merged else its_err, folder)
     finally:
         os.close(its_err)
     late, said = threading.Timer(timeout_s, child.kill), [b""]

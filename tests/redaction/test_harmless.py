@@ -183,10 +183,10 @@ LOOK_ALIKE = [
 ]
 
 
-@pytest.mark.parametrize("text", LOOK_ALIKE)
-def test_it_is_left_alone(text: str) -> None:
-    assert redact(text).text == text
-    assert kinds(text) == []
+def test_it_is_left_alone() -> None:
+    for text in LOOK_ALIKE:
+        assert redact(text).text == text
+        assert kinds(text) == []
 
 
 def test_plain_prose_tries_no_shape(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,8 @@ from satchel.redaction.redact import find
 
 LITERALS = sorted({literal for pattern in PATTERNS for literal in pattern.literals})
 FILLERS = ["a", "A", "0", "-", "_", "/", "+", "=", " ", ".", ":", "@", "%", '"', "\\", "\n", "é"]
-MEGABYTE = 1_000_000
+MUCH = 250_000
+"""So long that a search that is quadratic in it takes longer than a test may."""
 
 
 # ---- no unbounded quantifier --------------------------------------------------------------------
@@ -52,19 +53,20 @@ def test_the_walk_sees_quantifiers() -> None:
     assert sorted(repeats(parsed)) == [1, 9, most, most]
 
 
-@pytest.mark.parametrize("row", range(len(PATTERNS)))
-def test_every_shape_is_bounded(row: int) -> None:
-    parsed = re._parser.parse(PATTERNS[row].shape)  # type: ignore[attr-defined]
-    assert max(repeats(parsed), default=0) <= 32_768
+def test_every_shape_is_bounded() -> None:
+    for pattern in PATTERNS:
+        parsed = re._parser.parse(pattern.shape)  # type: ignore[attr-defined]
+        assert max(repeats(parsed), default=0) <= 32_768, pattern.kind
 
 
 # ---- long texts ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("size", [2_000, 6_000])
 @pytest.mark.parametrize("filler", FILLERS)
-def test_each_literal_over_and_over(filler: str) -> None:
+def test_each_literal_over_and_over(filler: str, size: int) -> None:
     for literal in LITERALS:
-        for text in (literal + filler * 6_000, (literal + filler) * (3_000 // len(literal))):
+        for text in (literal + filler * size, (literal + filler) * (size // 2 // len(literal))):
             done = redact(text)
             assert redact(done.text).text == done.text
 
@@ -78,35 +80,35 @@ def test_secrets_that_lack_their_end_over_and_over() -> None:
 
 DASHES = "-" * 5
 LONG = {
-    "letters": "a" * MEGABYTE,
-    "digits": "0123456789" * (MEGABYTE // 10),
-    "chance": "".join(Random(5).choices(LETTERS, k=MEGABYTE)),
-    "white space": " " * MEGABYTE,
-    "quotes": '"' * MEGABYTE,
-    "keys that begin": f"{DASHES}BEGIN PRIVATE KEY{DASHES}\n" * (MEGABYTE // 28),
-    "a key without end": f"{DASHES}BEGIN PRIVATE KEY{DASHES}\n" + "a" * MEGABYTE,
-    "tokens that begin": "eyJ" * (MEGABYTE // 3),
-    "URLs that begin": "://a:" * (MEGABYTE // 5),
-    "passwords": "password=" * (MEGABYTE // 9),
-    "spaces behind": ("password" + " " * 40) * (MEGABYTE // 48),
-    "telling words": "secret token api key " * (MEGABYTE // 21),
-    "curl": "curl -u" * (MEGABYTE // 7),
-    "marks": "[redacted: " * (MEGABYTE // 11),
-    "emoji": "🔑" * (MEGABYTE // 4),
-    "capital İ": "İ" * (MEGABYTE // 2),
+    "letters": "a" * MUCH,
+    "digits": "0123456789" * (MUCH // 10),
+    "chance": "".join(Random(5).choices(LETTERS, k=MUCH)),
+    "white space": " " * MUCH,
+    "quotes": '"' * MUCH,
+    "keys that begin": f"{DASHES}BEGIN PRIVATE KEY{DASHES}\n" * (MUCH // 28),
+    "a key without end": f"{DASHES}BEGIN PRIVATE KEY{DASHES}\n" + "a" * MUCH,
+    "tokens that begin": "eyJ" * (MUCH // 3),
+    "URLs that begin": "://a:" * (MUCH // 5),
+    "passwords": "password=" * (MUCH // 9),
+    "spaces behind": ("password" + " " * 40) * (MUCH // 48),
+    "telling words": "secret token api key " * (MUCH // 21),
+    "curl": "curl -u" * (MUCH // 7),
+    "marks": "[redacted: " * (MUCH // 11),
+    "emoji": "🔑" * (MUCH // 4),
+    "capital İ": "İ" * (MUCH // 2),
 }
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_a_megabyte(name: str) -> None:
+def test_a_long_text(name: str) -> None:
     done = redact(LONG[name])
     assert redact(done.text).text == done.text
 
 
-def test_a_megabyte_of_secrets() -> None:
+def test_a_long_text_of_secrets() -> None:
     secret = "ghp_" + Maker(6).of(LETTERS, 36)
-    done = redact(f"{secret} " * (MEGABYTE // 41))
-    assert len(done.found) == MEGABYTE // 41
+    done = redact(f"{secret} " * (MUCH // 41))
+    assert len(done.found) == MUCH // 41
     assert secret not in done.text
 
 
@@ -188,8 +190,8 @@ def test_lower_case_keeps_positions() -> None:
     assert longer == ["İ"]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: one.kind)
-def test_the_name_of_a_kind_is_a_mark(pattern: Any) -> None:
-    mark = f"[redacted: {pattern.kind}]"
-    assert re.fullmatch(r"\[redacted: [A-Za-z ]{1,40}\]", mark)
-    assert redact(f"password: {mark} token {mark}").found == ()
+def test_the_name_of_a_kind_is_a_mark() -> None:
+    for pattern in PATTERNS:
+        mark = f"[redacted: {pattern.kind}]"
+        assert re.fullmatch(r"\[redacted: [A-Za-z ]{1,40}\]", mark)
+        assert redact(f"password: {mark} token {mark}").found == ()

@@ -227,7 +227,7 @@ def test_damage_is_told_with_the_path(home: Path, passphrase: Path) -> None:
 
 def checks(home: Path, **variables: str) -> dict[str, str]:
     """The line of the doctor."""
-    shown = satchel(home, "doctor", "--offline", **variables).json
+    shown = satchel(home, "doctor", **variables).json
     (found,) = [one for one in shown["checks"] if one["name"] == "secrets"]
     return dict(found)
 
