@@ -2,14 +2,20 @@
 
 A fenced block ```console is a session: each line that begins with `$ ` is run, in order, in one
 bash per page that starts in an empty folder with the venv's `satchel` on its PATH; a trailing `\\`
-continues it, a trailing `# exit N` names the exit code (else 0), a trailing ` &` runs it in the
-background. What is shown below a command must be what it says, on stdout and stderr, after this:
+continues it, so does `<<'END'` up to a line END, a trailing `# exit N` names the exit code (else
+0), a trailing ` &` runs it in the background. `<!-- $ COMMAND -->` before a block is run, too, and
+a reader does not see it: it breaks what the page tells how to mend, and looks whether it is.
+Blocks of another kind (```console hub) and what is hidden before them are for other tests.
+What is shown below a command must be what it says, on stdout and stderr, after this:
 
 - white space of any length counts as one blank, so that a long line of JSON may be wrapped;
 - `…` stands for any text;
 - an id (UUID) is bound to the one that is really made: later commands get the real one in its
   place, also where they give only its last 8 digits;
 - times (ISO-8601), hex of 32 or more digits, and the numbers of the JSON keys in `VARYING` differ.
+
+A plain call of satchel (no pipe, no redirection) may be forked from a process that has imported it
+(`fix_forked`): bash expands its words, tells its variables and its folder.
 """
 
 from __future__ import annotations
@@ -19,9 +25,12 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+import fix_forked
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
@@ -31,6 +40,13 @@ MASKS = re.compile(
     rf'(?P<key>"(?:{VARYING})": )[-\d.]+'
 )
 DONE = "@@done@@"
+HIDDEN = re.compile(r"^<!-- \$ (.*) -->$")
+HEREDOC = re.compile(r"<<'(\w+)'")
+PLAIN = re.compile(r"""^satchel(?: |\\\n|'[^']*'|"[^"`]*"|[^\s'"|&;<>()`\\])*$""")
+"""A call of satchel that bash only has to expand."""
+SHELL_OWN = ("PWD", "OLDPWD", "SHLVL", "_")
+"""Variables that bash sets by itself."""
+TIMEOUT_S = 120
 
 
 @dataclass
@@ -53,39 +69,86 @@ class Step:
 
 
 def steps_of(text: str) -> list[Step]:
-    """The commands of every console block of a page."""
+    """The commands of every console block of a page, and the hidden ones, in order."""
     steps: list[Step] = []
-    inside = continued = False
+    hidden: list[Step] = []
+    inside, until, last = False, "", ""
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("```"):
-            inside, continued = line == "```console" and not inside, False
+        unseen = HIDDEN.match(line)
+        if until:
+            steps[-1].command += "\n" + line
+            until = until if _goes_on(line, until) else ""
+        elif line.startswith("```"):
+            inside = line == "```console" and not inside
+            if line.startswith("```console"):
+                last, hidden = line, _taken(steps, hidden, line)
+        elif unseen:
+            hidden.append(Step(number, unseen[1]))
         elif inside and line.startswith("$ "):
             steps.append(Step(number, line[2:]))
-        elif inside and continued:
-            steps[-1].command += "\n" + line
+            document = HEREDOC.search(line)
+            until = document[1] if document else "\\" if line.endswith("\\") else ""
         elif inside:
             steps[-1].shown.append(line)
-        continued = inside and line.endswith("\\") and (continued or line.startswith("$ "))
+    _taken(steps, hidden, last)
     return steps
+
+
+def _taken(steps: list[Step], hidden: list[Step], kind: str) -> list[Step]:
+    """Take over what was hidden before a console of ours; what is hidden from then on."""
+    if kind == "```console":
+        steps += hidden
+    return []
+
+
+def _goes_on(line: str, until: str) -> bool:
+    """Whether a command that this line belongs to has a further one."""
+    return line.endswith("\\") if until == "\\" else line != until
 
 
 class Shell:
     """One bash; stdout and stderr of its commands come through one pipe."""
 
-    def __init__(self, folder: Path) -> None:
-        environment = {
+    def __init__(self, folder: Path, *, forks: bool = False) -> None:
+        self._forks = forks
+        self._environment = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(folder),
             "LANG": "C.UTF-8",
         }
         self._process = subprocess.Popen(
-            ["bash", "--norc"], cwd=folder, env=environment, text=True, encoding="utf-8",
+            ["bash", "--norc"], cwd=folder, env=self._environment, text=True, encoding="utf-8",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,
         )  # fmt: skip
 
     def run(self, step: Step, command: str) -> tuple[str, int]:
         """What a command said, and its exit code; in the background: its first line, and 0."""
+        if self._forks and PLAIN.match(command):
+            words, variables, folder = self._expanded(command)
+            if fix_forked.fits(words, self._of_its_own(variables)):
+                done = fix_forked.forked(
+                    words, variables, b"", TIMEOUT_S, folder=folder, merged=True
+                )
+                return done.stdout.decode("utf-8"), done.returncode
+        return self._typed(step, command)
+
+    def _expanded(self, command: str) -> tuple[list[str], dict[str, str], str]:
+        """The words of a call, the variables it gets, the folder it runs in."""
+        ask = f'set -- {command}\nprintf \'%s\\0\' "$PWD" $# "$@"; env -0'
+        said, code = self._typed(Step(0, ask), ask)
+        assert code == 0, said
+        folder, count, *told = said.removesuffix("\n").split("\0")
+        words, variables = told[1 : int(count)], told[int(count) : -1]
+        return words, dict(one.split("=", 1) for one in variables), folder
+
+    def _of_its_own(self, variables: dict[str, str]) -> Iterator[str]:
+        """The names of variables that the page set."""
+        for name, value in variables.items():
+            if self._environment.get(name) != value and name not in SHELL_OWN:
+                yield name
+
+    def _typed(self, step: Step, command: str) -> tuple[str, int]:
         pipe, out = ends_of(self._process)
         pipe.write(f"{command}\nprintf '\\n{DONE} %s\\n' $?\n")
         pipe.flush()

@@ -29,25 +29,19 @@ class DeviceSecrets:
     def get(self, name: str) -> bytes | None:
         """A secret, or None. Raises KeyInvalid for a file that others may read, or no file."""
         path = self._path(name)
-        secret = private_file.read(path, SECRET_BYTES_MAX)
-        if secret is None:
-            return None
-        if not 16 <= len(secret) <= SECRET_BYTES_MAX:
-            raise KeyInvalid(
-                f"the key {path} is damaged: it has {len(secret)} bytes",
-                hint="restore it from a backup; what only it opens is lost without it",
-            )
-        return secret
+        return _whole(path, private_file.read(path, SECRET_BYTES_MAX))
 
     def get_or_make(self, name: str, make: Callable[[], bytes]) -> bytes:
         """A secret, made where there is none; of several processes at once the first one wins."""
-        found = self.get(name)
-        if found is None:
-            private_file.add(self._path(name), make())
-            found = self.get(name)
-        if found is None:
-            raise KeyInvalid(f"the key {self._path(name)} vanished while it was made")
-        return found
+        path = self._path(name)
+        found = private_file.read(path, SECRET_BYTES_MAX)
+        if not found:
+            private_file.add(path, make())
+            found = private_file.read(path, SECRET_BYTES_MAX)
+        secret = _whole(path, found)
+        if secret is None:
+            raise KeyInvalid(f"the key {path} vanished while it was made")
+        return secret
 
     def remove(self, name: str) -> None:
         """Remove a secret, if there is one; what only it opens is lost. Raises KeyInvalid."""
@@ -68,3 +62,13 @@ class DeviceSecrets:
         if not _NAME.fullmatch(name):
             raise KeyInvalid(f"{name!r} cannot be the name of a key")
         return self.folder / f"{name}.key"
+
+
+def _whole(path: Path, secret: bytes | None) -> bytes | None:
+    """The secret as it was read. Raises KeyInvalid for one that no satchel made."""
+    if secret is not None and not 16 <= len(secret) <= SECRET_BYTES_MAX:
+        raise KeyInvalid(
+            f"the key {path} is damaged: it has {len(secret)} bytes",
+            hint="restore it from a backup; what only it opens is lost without it",
+        )
+    return secret

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 
 from satchel import config
@@ -15,8 +16,10 @@ def environment_for(words: Sequence[str], environ: Mapping[str, str]) -> dict[st
     """The environment in which a command has to start again, or None.
 
     None where FIPS mode is not asked for, no module is installed, or all is as it must be; what is
-    wrong with the settings is for the command itself to say.
+    wrong with the settings, or the system, is for the command itself to say.
     """
+    if sys.platform != "linux":
+        return None
     home = _home_of(words)
     if not _may_be_fips(home, environ) or environ.get(config.FIPS_RESTARTED) == str(os.getpid()):
         return None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from satchel.errors import InvalidInput
+from satchel.terminal import is_terminal
 from satchel_crypto.errors import VaultLocked
 
 STDIN = Path("-")
@@ -64,9 +65,9 @@ class TypedPassphrases:
 
 def can_ask() -> bool:
     """Whether somebody sees a prompt and can answer it unseen."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         return False
-    if sys.stdin.isatty() or os.name != "posix":
+    if is_terminal(sys.stdin) or os.name != "posix":
         return True
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
@@ -103,7 +104,7 @@ def read_text(file: Path, what: str, *, private: bool = False) -> str:
         ) from None
     if len(data) > BYTES_MAX:
         raise InvalidInput(f"the {what} in {shown} has more than {BYTES_MAX} bytes", field=what)
-    text = data.decode("utf-8", "surrogateescape")  # a strict decoder's error would quote it
+    text = data.decode("utf-8-sig", "surrogateescape")  # a strict decoder's error would quote it
     strange = next((at for at, one in enumerate(text) if "\ud800" <= one <= "\udfff"), None)
     if strange is not None:
         raise InvalidInput(f"the {what} in {shown} is no UTF-8 at character {strange}", field=what)

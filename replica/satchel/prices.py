@@ -72,7 +72,7 @@ def _document(path: Path, raw: bytes) -> dict[str, Any]:
     if len(raw) > PRICES_BYTES_MAX:
         raise _invalid(path, f"more than {PRICES_BYTES_MAX} bytes")
     try:
-        return tomllib.loads(raw.decode("utf-8"))
+        return tomllib.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise _invalid(path, f"not TOML: {str(error)[:200]}") from error
 

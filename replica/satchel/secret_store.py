@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import Refused
 from satchel.passphrases import TypedPassphrases
 from satchel.protection import KEYS_FOLDER, provider_of
+from satchel.terminal import is_terminal
 
 if TYPE_CHECKING:
     from satchel.config import Settings
@@ -47,7 +48,7 @@ def keyring_of(settings: Settings) -> KeyringStore:
             hint='set [secrets] store = "file", or attest the keyring: attested = "why"',
             field="secrets.store",
         )
-    timeout_s = ASKED_S if sys.stdin.isatty() else UNASKED_S
+    timeout_s = ASKED_S if is_terminal(sys.stdin) else UNASKED_S
     home = settings.home.resolve()
     return KeyringStore(settings.home / KEYS_FOLDER, home, timeout_s=timeout_s)
 
@@ -103,7 +104,7 @@ def secret_of(settings: Settings, name: str) -> Callable[[], str | None]:
 def _value(settings: Settings, name: str) -> str | None:
     if not has_secret(settings, name):
         return None
-    said = passphrases_of(settings, terminal=sys.stdin.isatty())
+    said = passphrases_of(settings, terminal=is_terminal(sys.stdin))
     return store_of(settings, said).get(name)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fix_consoles import Ids, Shell, ends_of, steps_of
+from fix_consoles import Ids, Shell, Step, ends_of, steps_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -60,7 +60,8 @@ def folder() -> Iterator[Path]:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 @pytest.mark.parametrize("page", WITH_CONSOLES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_consoles_show_what_happens(page: Path, folder: Path) -> None:
-    shell, ids = Shell(folder), Ids()
+    # What a stranger types first runs as he types it; the other pages share one interpreter.
+    shell, ids = Shell(folder, forks=page.name != "README.md"), Ids()
     try:
         for step in steps_of(page.read_text("utf-8")):
             said, code = shell.run(step, ids.put_into(step.command))
@@ -92,6 +93,57 @@ def test_what_counts_as_the_same(shown: str, said: str, same: bool) -> None:
         mark = f"{{{number}}}"
         shown, said = shown.replace(mark, one), said.replace(mark, one)
     assert Ids().check(shown, said) is same
+
+
+PAGE = """\
+<!-- $ touch broken -->
+```console
+$ cat > file <<'END'
+$ not a command
+END
+$ echo one \\
+  two   # exit 3
+shown
+```
+$ no command either
+"""
+
+
+def test_what_is_run_of_a_page() -> None:
+    steps = steps_of(PAGE)
+    assert [step.command for step in steps] == [
+        "touch broken",
+        "cat > file <<'END'\n$ not a command\nEND",
+        "echo one \\\n  two   # exit 3",
+    ]
+    assert [(step.exit_code, step.shown) for step in steps] == [(0, []), (0, []), (3, ["shown"])]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "satchel --version",
+        'satchel config show --origin | grep -c "$PWD/there"',
+        'satchel config set user.id "ann of $HOME"',
+        "satchel search x --kidn memory   # exit 2",
+        "satchel --home 'a home' config \\\n  set user.id ben",
+    ],
+)
+def test_a_forked_command_is_the_one_that_is_typed(command: str, folder: Path) -> None:
+    (folder / "deeper").mkdir()
+    told = []
+    for forks in (False, True):
+        shell = Shell(folder, forks=forks)
+        try:
+            told.append([shell.run(step, step.command) for step in typed(command)])
+        finally:
+            shell.close()
+    assert told[0] == told[1]
+
+
+def typed(command: str) -> list[Step]:
+    return [Step(0, "cd deeper; export SATCHEL_HOME=$PWD/there"), Step(0, command)]
 
 
 def test_a_short_id_is_bound_too() -> None:
@@ -178,6 +230,13 @@ def test_each_part_has_its_door_plate(name: str) -> None:
     assert plate.startswith(f"# {name}")
     assert "import" in plate, "it says what this part may import"
     assert re.search(r"[Ss]tart", plate), "it says where to start reading"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_a_door_plate_names_every_room(package: Path) -> None:
+    plate = (package.parent / "README.md").read_text("utf-8")
+    rooms = [one.name for one in package.iterdir() if one.is_dir() and any(one.glob("*.py"))]
+    assert [room for room in rooms if not re.search(rf"`[\w/]*\b{room}\b", plate)] == []
 
 
 # ---- promises and errors ------------------------------------------------------------------------

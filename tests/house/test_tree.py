@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BINARY = {".png", ".gz", ".zip", ".safetensors", ".f16", ".sqlite", ".db", ".whl"}
+BINARY = {".png", ".gz", ".zip", ".xz", ".safetensors", ".f16", ".sqlite", ".db", ".whl"}
 
 # Written in pieces, so that this file keeps its own rules.
 MACHINE_PATH = re.compile(r"(?<![\w.])/" + r"(?:work|farm)/\w")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.cli.options import usage
 from satchel.errors import InvalidInput
 from satchel.memory.limits import TEXT_BYTES_MAX
+from satchel.terminal import is_terminal
 from satchel.tools.values import load_json, wrong
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _given(
 
 def _ask(door: Door, tool: Tool) -> bool:
     """Prompts appear only at a terminal."""
-    if door.json or not sys.stdin.isatty():
+    if door.json or not is_terminal(sys.stdin):
         return False
     import typer
 

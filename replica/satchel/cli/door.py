@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from satchel import config
 from satchel.errors import OutputFailed
+from satchel.terminal import is_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +57,7 @@ class Door:
     @property
     def json(self) -> bool:
         """Whether answers and errors are JSON: asked for, or stdout is no terminal."""
-        return bool(self.options.json) or not sys.stdout.isatty()
+        return bool(self.options.json) or not is_terminal(sys.stdout)
 
     @cached_property
     def console(self) -> Console:
@@ -102,7 +103,7 @@ class Door:
         """Whether a person says yes; nobody is asked but at a terminal."""
         import typer
 
-        return not self.json and sys.stdin.isatty() and typer.confirm(question, err=True)
+        return not self.json and is_terminal(sys.stdin) and typer.confirm(question, err=True)
 
     def note(self, text: str) -> None:
         """A remark on stderr, unless --quiet."""

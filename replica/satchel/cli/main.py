@@ -13,6 +13,7 @@ from satchel.cli.door import ReaderGone
 from satchel.cli.failures import is_abort, report
 from satchel.cli.options import VERSION
 from satchel.errors import OutputFailed
+from satchel.terminal import is_terminal
 from satchel_crypto.network import enforce
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _failed(error: Exception, given: Sequence[str]) -> int:
         return INTERRUPTED
     if hooked.is_hook(given):
         return hooked.keep(error, given)
-    as_json = "--json" in given or not sys.stdout.isatty()
+    as_json = "--json" in given or not is_terminal(sys.stdout)
     return report(_drop_unwritten(error), as_json=as_json, verbose="--verbose" in given)
 
 
@@ -135,6 +136,10 @@ def _stand_in_for_closed() -> None:
 
 def _speak_utf8() -> None:
     """UTF-8 on every system: a Windows code page would break names and JSON."""
+    if sys.platform == "win32":
+        from satchel.cli import pipes_windows
+
+        sys.stdout = pipes_windows.told(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         _reconfigure(stream)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -21,6 +22,13 @@ _COLUMNS = {
     "checks": ("ok", "name", "found", "why", "fix"),
     "settings": ("setting", "value", "origin", "help"),
 }
+_OF_ROWS = {
+    "problem": ("backup", "made_at", "reason", "memories"),
+    "becoming": ("name", "in_use", "becoming", "embedded", "usable"),
+}
+"""Of rows with this key (backups, models) the columns a person needs; commands take the first."""
+_WRONG = {"problem": "problem", "becoming": "reason"}
+"""Of the same rows the key that tells what is wrong with one: whole lines, under the table."""
 _LAST = ("id",)
 _SKIPPED = frozenset({"content_hash", "lineage", "digest", "hlc", "life", "origin", "extra"})
 _CELL_CHARS_MAX = 200
@@ -33,16 +41,38 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red", "score": "cyan"}
 def render(console: Console, answer: Any) -> None:
     """Print an answer: its lists as tables, its other keys as lines."""
     if not isinstance(answer, Mapping):
-        console.print(_table("", answer) if _is_rows(answer) else _cell("", answer))
+        if _is_rows(answer):
+            _rows(console, "", answer)
+        else:
+            console.print(_cell("", answer))
         return
     answer = {key: _rows_of(key, _counts(key, value)) for key, value in answer.items()}
     plain = {key: value for key, value in answer.items() if not _is_rows(value)}
     for key, value in answer.items():
         if _is_rows(value):
-            console.print(_table(key, value))
+            _rows(console, key, value)
         elif key in LISTS and not value:
             console.print(Text(f"no {key}", style="dim"))
     _lines(console, {k: v for k, v in plain.items() if k not in LISTS and not _empty(v)})
+
+
+def _rows(console: Console, key: str, rows: list[Mapping[str, Any]]) -> None:
+    """The rows as a table, and under it what is wrong with which, whole, to be read and copied."""
+    kind, below = _kind(rows), []
+    if kind == "problem":
+        below.append(("in", Path(str(rows[0]["backup"])).parent))
+        rows = [{**row, "backup": Path(str(row["backup"])).name} for row in rows]
+    if kind:
+        first, wrong = _OF_ROWS[kind][0], _WRONG[kind]
+        below += [(row[first], row[wrong]) for row in rows if row[wrong]]
+    console.print(_table(key, rows, console.width))
+    for name, told in below:
+        console.print(Text.assemble((f"{name}  ", "dim"), str(told)), soft_wrap=True)
+
+
+def _kind(rows: list[Mapping[str, Any]]) -> str:
+    """The key that tells what rows these are, where their columns are named."""
+    return next((key for key in _OF_ROWS if key in rows[0]), "")
 
 
 def _counts(key: str, value: Any) -> Any:
@@ -65,11 +95,15 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, Mapping) for v in value)
 
 
-def _table(key: str, rows: list[Mapping[str, Any]]) -> Table:
+def _table(key: str, rows: list[Mapping[str, Any]], width: int) -> Table:
     columns = _columns(key, rows)
     table = Table(box=None, header_style="bold", pad_edge=False)
+    copied = _OF_ROWS.get(_kind(rows), ("",))[0]
+    # Where it is not wider than half the terminal: of a wider one the end would be cut off.
+    whole = max(len(str(row.get(copied, ""))) for row in rows) * 2 <= width
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in _LAST)
+        no_wrap = column in _LAST or (column == copied and whole)
+        table.add_column(column, overflow="fold", no_wrap=no_wrap)
     for row in rows:
         table.add_row(*(_cell(column, row.get(column)) for column in columns))
     return table
@@ -79,8 +113,8 @@ def _columns(key: str, rows: list[Mapping[str, Any]]) -> list[str]:
     """The columns that say something: known ones, else the first that are filled."""
     filled = [name for row in rows for name in row if not _empty(row[name])]
     seen = [name for name in dict.fromkeys(filled) if name not in _SKIPPED]
-    if key in _COLUMNS:
-        return [name for name in _COLUMNS[key] if name in seen]
+    if known := _COLUMNS.get(key) or _OF_ROWS.get(_kind(rows)):
+        return [name for name in known if name in seen]
     first = [name for name in seen if name not in _LAST][:_COLUMNS_MAX]
     return [*first, *(name for name in _LAST if name in seen)]
 

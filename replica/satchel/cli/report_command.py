@@ -13,6 +13,7 @@ from satchel.cli.door import Door, ReaderGone
 from satchel.cli.operator import require_operator
 from satchel.cli.progress import progress
 from satchel.errors import InvalidInput
+from satchel.terminal import is_terminal
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="As `satchel report list` has it")]
 ENDINGS = ".html, .csv, .json or .parquet"
@@ -158,7 +159,7 @@ def _where(
             hint="leave out --format, or give another name",
             field="out",
         )
-    if path is None and chosen in BINARY and sys.stdout.isatty():
+    if path is None and chosen in BINARY and is_terminal(sys.stdout):
         raise InvalidInput(
             f"{chosen} is no sight for a terminal",
             hint=f"`--out FILE.{chosen}`, or send it into a pipe",

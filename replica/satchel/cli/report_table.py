@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from satchel.terminal import is_terminal
 from satchel.warehouse import reports
 
 ROWS_MAX = 40
@@ -18,7 +19,7 @@ PIPE_COLUMNS = 200
 
 def show_tables(found: Any, *, no_color: bool | None = None) -> None:
     """Print the figures and each section on stdout."""
-    wide = None if sys.stdout.isatty() else PIPE_COLUMNS
+    wide = None if is_terminal(sys.stdout) else PIPE_COLUMNS
     console = Console(width=wide, no_color=no_color, highlight=False)
     scope = found.scope
     console.print(Text(f"{found.report.title}  {scope.since} to {scope.until}", style="bold"))

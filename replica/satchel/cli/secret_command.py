@@ -14,6 +14,7 @@ from satchel.cli.door import Door
 from satchel.cli.operator import require_operator
 from satchel.errors import ConfirmationNeeded, InvalidInput, OutputFailed, Refused
 from satchel.memory.moments import iso
+from satchel.terminal import is_terminal
 
 if TYPE_CHECKING:
     from satchel.passphrases import TypedPassphrases
@@ -81,7 +82,7 @@ def get(door: Door, name: Name, words: Words = None, passphrase_file: Given = No
     value = store_of(door.settings, _passphrases(door, passphrase_file)).get(name)
     if door.options.json:
         return door.answer({"name": name, "value": value})
-    if sys.stdout.isatty():
+    if is_terminal(sys.stdout):
         door.note("a secret is on this screen now")
     try:
         sys.stdout.write(value + "\n")
@@ -197,7 +198,7 @@ def _value(name: str, file: Path | None, said: TypedPassphrases) -> str:
     from satchel_crypto.vault.store import require_name
 
     require_name(name)  # before anything is asked for
-    if file is None and not sys.stdin.isatty():
+    if file is None and not is_terminal(sys.stdin):
         file = passphrases.STDIN
     if file is None:
         return passphrases.asked(f"value of {name}: ", "secret", twice=True)

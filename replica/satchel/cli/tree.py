@@ -45,6 +45,8 @@ def _loaders() -> dict[str, Loader]:
         "audit": _written("audit_command"),
         "import": _written("import_command"),
         "export": _written("export_command"),
+        "backup": _written("backup_command"),
+        "restore": _written("restore_command"),
         "mcp": _written("mcp_command"),
         "model": _written("model_command"),
         "config": _written("config_command"),

@@ -25,8 +25,10 @@ prefix or suffix of 8 or more characters. A destructive tool needs `confirm` (`-
 operator is refused to agents and supervisors.
 """
 PLATES = """\
-The commands of this group are written by hand (`satchel {noun} …`); these are its tools over MCP.
+The commands of this group are written by hand ({commands}); these are its tools over MCP.
 """
+COMMANDS = {"admin": "`satchel doctor`, `satchel config`"}
+"""Groups whose commands do not have its name."""
 OTHER = """\
 ## Other names
 
@@ -46,7 +48,7 @@ def document() -> str:
     for noun, summary in catalog.NOUN_HELP.items():
         parts.append(f"## {noun}\n\n{summary}.\n")
         if noun in catalog.PLATES:
-            parts.append(PLATES.format(noun=noun))
+            parts.append(PLATES.format(commands=COMMANDS.get(noun, f"`satchel {noun} …`")))
         parts += [_tool(tool) for tool in catalog.of_noun(noun).values()]
     rows = "".join(f"| `{name}` | `{_call(alias)}` |\n" for name, alias in ALIASES.items())
     return "\n".join([*parts, OTHER + rows])

@@ -171,7 +171,10 @@ SHAPES: Mapping[str, Any] = {
     },
     "admin_doctor": {
         "ok": "boolean",
-        "checks": [dict.fromkeys(("name", "ok", "found", "why", "fix"), "text")],
+        "checks": [
+            dict.fromkeys(("name", "ok", "what", "found", "why", "fix"), "text")
+            | {"fixable": "boolean"}
+        ],
     },
     "admin_config": {
         "settings": [
