@@ -231,6 +231,11 @@ def test_a_damaged_key(patient: Patient) -> None:
     bad = patient.bad()
     assert bad["keys"]["ok"] == "fail"
     assert f"the key {key} is damaged" in bad["keys"]["found"]
+    (trusted := key.with_name("trusted.json")).write_text("x")
+    both = patient.bad()["keys"]["found"]
+    assert f"the key {key} is damaged" in both
+    assert str(trusted) in both, "one fault hides no other"
+    trusted.unlink()
     assert "from a backup" in bad["keys"]["fix"]
     (backup,) = (patient.home / "backups").iterdir()
     (saved,) = backup.rglob("audit.key")

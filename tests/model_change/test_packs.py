@@ -181,6 +181,25 @@ def test_no_file_outside_the_folder_is_packed(tmp_path: Path) -> None:
         assert not [name for name in wheel.namelist() if "secret" in name or ".." in name]
 
 
+def test_a_link_is_followed_only_to_what_is_the_models_own(tmp_path: Path) -> None:
+    folder = copied(tmp_path / "cache" / "snapshots" / NAME)
+    (blobs := tmp_path / "cache" / "blobs").mkdir()
+    (tmp_path / "private.txt").write_text("secret")
+    (folder / "notes.txt").symlink_to(tmp_path / "private.txt")
+    (folder / "config.json").rename(blobs / "abc")
+    (folder / "config.json").symlink_to(blobs / "abc")
+    made = packed(folder, tmp_path / "out")
+    assert "notes.txt" in made.left_out
+    with zipfile.ZipFile(made.wheel) as wheel:
+        names = {name.rpartition("/")[2] for name in wheel.namelist()}
+    assert "config.json" in names
+    assert "notes.txt" not in names
+    (folder / "model.safetensors").rename(tmp_path / "elsewhere")
+    (folder / "model.safetensors").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Refused, match=r"model\.safetensors is a link that leads out"):
+        packed(folder, tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("said", "error", "words"),
     [

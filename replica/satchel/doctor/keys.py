@@ -23,8 +23,9 @@ def _keys(settings: Settings) -> Check:
     """Every fault is told: one damaged key does not hide another."""
     from satchel.protection import device_secrets
 
-    held, faults = device_secrets(settings.home), []
-    names = held.names()
+    held = device_secrets(settings.home)
+    faults: list[SatchelError | CryptoError] = []
+    names, trusted = held.names(), 0
     for name in names:
         try:
             held.get(name)
@@ -33,10 +34,12 @@ def _keys(settings: Settings) -> Check:
     try:
         trusted = _trusted(settings)
     except (SatchelError, CryptoError) as error:
-        return failed("keys", faults[0] if faults else error)
+        faults.append(error)
+    if len(faults) == 1:
+        return failed("keys", faults[0])
     if faults:
         hints = dict.fromkeys(error.hint for error in faults if error.hint)
-        found = "; ".join(map(str, faults))
+        found = "; ".join(dict.fromkeys(map(str, faults)))
         return Check(name="keys", ok="fail", found=found, fix="; ".join(hints))
     if not names:
         return Check(name="keys", ok="ok", found="none made yet")

@@ -87,9 +87,16 @@ def _chosen(folder: Path) -> tuple[list[str], list[str]]:
     """The files to pack and those to leave out, as paths in the folder. Raises Refused."""
     places = [folder, *(folder / name for name in _modules(folder))]
     files = sorted({path for place in places for path in place.glob("*") if path.is_file()})
-    kept = [path for path in files if path.suffix in KEPT or _is_licence(path)]
+    inside = [path for path in files if _stays(path, folder)]
+    kept = [path for path in inside if path.suffix in KEPT or _is_licence(path)]
     has_safe = {path.parent for path in kept if path.suffix == ".safetensors"}
     for path in files:
+        if path.suffix == ".safetensors" and path not in inside:
+            raise Refused(
+                f"{path.relative_to(folder).as_posix()} is a link that leads out of the folder",
+                hint="copy the model's own files into one folder",
+                field="embedding.model",
+            )
         if path.suffix in PICKLED and path.parent not in has_safe:
             raise Refused(
                 f"{path.relative_to(folder).as_posix()} is pickled: whoever loads it runs what"
@@ -102,6 +109,16 @@ def _chosen(folder: Path) -> tuple[list[str], list[str]]:
     }
     packed = [path.relative_to(folder).as_posix() for path in kept]
     return packed, sorted(everything.difference(packed))
+
+
+def _stays(path: Path, folder: Path) -> bool:
+    """Whether it is a file of this model: no link to what else lies on the machine.
+
+    A cache of models as Hugging Face's libraries keep it links to its own `blobs`.
+    """
+    home = folder.resolve()
+    target = path.resolve()
+    return any(target.is_relative_to(place) for place in (home, home.parent.parent / "blobs"))
 
 
 def _modules(folder: Path) -> list[str]:
