@@ -54,7 +54,16 @@ class FileSystem(Protocol):
         """
 
     def settle(self, folder: Path) -> None:
-        """Make the names in a folder durable, where a folder can be flushed at all."""
+        """Make the names in a folder durable, where a folder can be flushed at all.
+
+        Raises OSError.
+        """
+
+
+_NO_FLUSH_OF_FOLDERS = frozenset(
+    {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF, errno.ENOENT}
+)
+"""What is said where a folder cannot be flushed, may not be read, or is gone with its names."""
 
 
 class Posix:
@@ -101,13 +110,16 @@ class Posix:
             raise _taken(path)
 
     def settle(self, folder: Path) -> None:
-        """fsync(2) of the folder."""
-        with suppress(OSError):
+        """fsync(2) of the folder. Raises OSError where its disk fails, or is full."""
+        try:
             handle = os.open(folder, os.O_RDONLY)
             try:
                 self.flush(handle)
             finally:
                 os.close(handle)
+        except OSError as error:
+            if error.errno not in _NO_FLUSH_OF_FOLDERS:
+                raise
 
 
 class MacOS(Posix):

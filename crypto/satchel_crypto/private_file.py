@@ -81,8 +81,14 @@ def _beside(path: Path, data: bytes) -> Iterator[Path]:
 
 
 def settle(folder: Path) -> None:
-    """Make new names in a folder durable, where a folder can be flushed at all."""
-    HERE.settle(folder)
+    """Make new names in a folder durable, where a folder can be flushed at all.
+
+    Raises KeyInvalid where its disk fails.
+    """
+    try:
+        HERE.settle(folder)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
 
 
 @contextmanager

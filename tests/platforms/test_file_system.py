@@ -219,6 +219,35 @@ def test_windows_opens_a_file_between_two_that_have_its_name(
     assert sum(held.slept) < 1, "nobody waits long for a file that may not be read"
 
 
+@pytest.mark.parametrize("fault", [errno.EIO, errno.ENOSPC, errno.EROFS])
+def test_a_disk_that_fails_is_told_of(
+    fault: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(descriptor: int) -> None:
+        raise OSError(fault, os.strerror(fault))
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(OSError, match=os.strerror(fault)):
+        Posix().settle(tmp_path)
+    with pytest.raises(KeyInvalid, match=os.strerror(fault)):
+        private_file.settle(tmp_path)
+
+
+def test_a_folder_that_cannot_be_flushed_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Posix().settle(tmp_path / "gone")
+    asked: list[int] = []
+
+    def refusing(descriptor: int) -> None:
+        asked.append(descriptor)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "fsync", refusing)
+    Posix().settle(tmp_path)
+    assert len(asked) == 1
+
+
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     os.close(Posix().opened(tmp_path / "pipe", os.O_RDONLY))
